@@ -1,0 +1,4 @@
+/** Diagnostic codes of this area: severity, and one sentence where {name} stands for a value of the diagnostic's detail. */
+import type { CodeTable } from "../code-table.js";
+
+export const captureCodes = {} as const satisfies CodeTable;

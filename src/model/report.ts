@@ -1,0 +1,70 @@
+/** What a report is given: the whole analysis, and how to print it. */
+import type { Diagnostic, DiagnosticRow } from "../core/diagnostic.js";
+import type { When } from "../core/time.js";
+import type { Finding, NotCheckable, Rule } from "./check.js";
+import type { BlobLedger, Conversation, Turn } from "./conversation.js";
+import type { DialectResult } from "./dialect.js";
+import type { Direction, FlowSummary, RequestHead } from "./exchange.js";
+
+export interface InputInfo {
+  readonly path: string;
+  readonly format: "har" | "pcap" | "pcapng" | "raw" | "jsonl" | "keylog" | "unreadable";
+  /** As stored on disk. */
+  readonly bytes: number;
+  /** null where hashing was not asked for. */
+  readonly sha256: string | null;
+  readonly producer: string | null;
+}
+
+/** One exchange as `flows` lists it, claimed or not. */
+export interface ExchangeRow {
+  readonly id: number;
+  readonly flow: number;
+  readonly kind: "http" | "bytes" | "lines";
+  readonly request: RequestHead | null;
+  readonly status: number | null;
+  readonly dialect: string | null;
+  /** What it looks like when no dialect claims it: "Connect stream", "gRPC", "gRPC-Web", "SSE", "WebSocket", "JSON", … */
+  readonly looks: string | null;
+  readonly up: BodySummary;
+  readonly down: BodySummary;
+  readonly messages: number;
+  readonly end: "complete" | "reset" | "capture-ended";
+  readonly opened: When;
+}
+
+/** The body after de-chunking and content-decoding. */
+export interface BodySummary {
+  readonly bytes: number;
+  readonly sha256: string | null;
+}
+
+export interface Analysis {
+  readonly inputs: readonly InputInfo[];
+  /** Printed names of the inputs, same order. */
+  readonly inputNames: readonly string[];
+  readonly capture: {
+    readonly start: When;
+    readonly end: When;
+    readonly packets: number;
+    readonly flows: number;
+    readonly exchanges: number;
+    readonly messages: number;
+  };
+  readonly results: readonly DialectResult[];
+  /** Of all dialects, conversations in order of their first turn. */
+  readonly conversations: readonly Conversation[];
+  /** Of all dialects, in order of start. */
+  readonly turns: readonly Turn[];
+  readonly blobs: BlobLedger | null;
+  readonly flows: readonly FlowSummary[];
+  readonly exchanges: readonly ExchangeRow[];
+  readonly findings: readonly Finding[];
+  readonly notCheckable: readonly NotCheckable[];
+  readonly rules: readonly Rule[];
+  readonly diagnostics: readonly DiagnosticRow[];
+  /** Inputs that could not be read at all: path and sentence. */
+  readonly unreadable: readonly { readonly path: string; readonly message: string }[];
+}
+
+export type { Diagnostic, Direction };

@@ -1,0 +1,71 @@
+/** Protobuf as the dialects see it. Implemented by decode/schema.ts and decode/protobuf.ts. */
+import type { Bytes } from "../core/bytes.js";
+import type { Printable, Sensitivity } from "../core/printable.js";
+import type { UnknownField } from "./message.js";
+
+/**
+ * A decoded message: present fields only, by their .proto names, on an object without prototype. Scalars: number, boolean, string,
+ * bigint (64 bit), Bytes (views); enum: number; repeated: array; map: Map from key to value; message: ProtoMessage.
+ */
+export interface ProtoMessage {
+  readonly [field: string]: ProtoValue | undefined;
+}
+export type ProtoValue =
+  | number
+  | bigint
+  | boolean
+  | string
+  | Bytes
+  | ProtoMessage
+  | readonly ProtoValue[]
+  | ReadonlyMap<string | number | bigint | boolean, ProtoValue>;
+
+/** A fault of the wire format, at a byte offset of the decoded bytes. */
+export interface WireFault {
+  readonly what: "truncated" | "bad-varint" | "bad-tag" | "wire-type" | "bad-utf8" | "group" | "nesting";
+  readonly offset: number;
+  /** Field path by names where known, else numbers: "interaction_update.text_delta.1". */
+  readonly path: string;
+}
+
+export interface Decoded {
+  readonly type: string;
+  readonly value: ProtoMessage;
+  /** Number of fields (at any depth) that the schema does not name. */
+  readonly unknownCount: number;
+  /** Unknown field numbers at the root, in wire order. */
+  readonly unknownRoot: readonly number[];
+  /** Empty: the bytes are a well-formed message of this type. Decoding stops at the first fault of each message. */
+  readonly faults: readonly WireFault[];
+}
+
+/** A field found by walking the wire, for `show`. Offsets are in the walked bytes. */
+export interface WireField {
+  readonly path: string;
+  /** Field name where the schema knows it. */
+  readonly name: string | null;
+  readonly wire: UnknownField["wire"];
+  /** Of the tag. */
+  readonly start: number;
+  /** Of the value (after tag and length). */
+  readonly valueStart: number;
+  readonly end: number;
+  readonly depth: number;
+  readonly says: string;
+}
+
+export interface Schemas {
+  has(type: string): boolean;
+  /** Never throws. An unknown type decodes as an empty message with all fields unknown. */
+  decode(type: string, bytes: Bytes): Decoded;
+  /** Name of the set field of a oneof ("message", "action", …), or undefined. */
+  branch(type: string, value: ProtoMessage, oneof: string): string | undefined;
+  /** protobuf-JSON (lowerCamelCase names, base64 bytes, enum names, 64-bit as strings), sensitive fields marked. */
+  json(type: string, bytes: Bytes, sensitivity?: (type: string, field: string) => Sensitivity | undefined): Printable;
+  /** Unknown fields of the message, readings best first; learns over all calls so far. */
+  unknown(type: string, bytes: Bytes): readonly UnknownField[];
+  /** Every field with its position, depth first. */
+  walk(type: string | null, bytes: Bytes): readonly WireField[];
+  /** Enum value name, or the number as text. */
+  enumName(enumType: string, value: number): string;
+}
