@@ -1,0 +1,222 @@
+/**
+ * Joins the boxes: inputs -> neck -> framing -> dialects -> rules -> Analysis. docs/architecture.md has the picture. Everything is
+ * synchronous; only `onEvent` and `onProgress` are called before the end.
+ */
+import { type KeyLog, keyLog } from "./capture/keylog.js";
+import { keyLogFile } from "./capture/keylog-file.js";
+import { readRaw } from "./capture/raw.js";
+import { SpillStore } from "./capture/spill.js";
+import { type CheckOptions, defaultCheckOptions, runChecks } from "./check/index.js";
+import { DiagnosticLog, type Note } from "./core/diagnostic.js";
+import { CursorWireError } from "./core/errors.js";
+import type { Limits } from "./core/limits.js";
+import { by } from "./core/order.js";
+import { inputNames } from "./core/place.js";
+import { isKnown } from "./core/time.js";
+import { dialects } from "./dialects/index.js";
+import type { Conversation, Turn } from "./model/conversation.js";
+import type { DialectResult, SessionEvent } from "./model/dialect.js";
+import { type Exchange, newIds } from "./model/exchange.js";
+import type { Analysis, InputInfo } from "./model/report.js";
+import type { Schemas } from "./model/schema.js";
+import { type InputsResult, readInputs } from "./pipeline/inputs.js";
+import { Router } from "./pipeline/router.js";
+
+export interface PipelineOptions {
+  /** Captures, in command-line order; "-" is standard input. */
+  readonly paths: readonly string[];
+  /** A recorded byte stream: one file per direction, and a chunk index with times. */
+  readonly raw?: { readonly client: string; readonly server: string; readonly index?: string };
+  readonly keylogs: readonly string[];
+  /** From the environment; used, and named among the inputs, only when `keylogs` is empty. */
+  readonly sslkeylogfile?: string;
+  /** Forces one dialect. */
+  readonly dialect?: string;
+  readonly schemas: Schemas;
+  readonly limits: Limits;
+  /** SHA-256 of inputs, flows and bodies. */
+  readonly wantHashes: boolean;
+  readonly wantFrames: boolean;
+  readonly wantSteps: boolean;
+  /** The capture may still grow: key logs are read again as it does. */
+  readonly live?: boolean;
+  readonly checks?: CheckOptions;
+  onEvent?(event: SessionEvent): void;
+  onProgress?(progress: { readonly path: string; readonly bytes: number }): void;
+}
+
+export interface OpenAnalysis extends Analysis {
+  /** Frees blob bodies that spilled to disk; the ledger's content is gone after it. */
+  close(): void;
+}
+
+/** Throws CursorWireError `usage.*` for options that do not fit, `input.*` for a key log that cannot be read. */
+export function runPipeline(options: PipelineOptions): OpenAnalysis {
+  return new Pipeline(options).run();
+}
+
+class Pipeline {
+  private readonly log: DiagnosticLog;
+  private readonly note: Note;
+  private readonly ids = newIds();
+  private readonly keys: KeyLog;
+  private readonly keyFiles: { refresh(): void }[] = [];
+  private readonly keyInputs: InputInfo[] = [];
+  private readonly spill: SpillStore;
+  private messages = 0;
+
+  constructor(private readonly options: PipelineOptions) {
+    this.log = new DiagnosticLog(options.limits.diagnosticPlaces);
+    this.note = this.log.note;
+    this.keys = keyLog(this.note);
+    this.spill = new SpillStore(options.limits.conversationBytes);
+  }
+
+  run(): OpenAnalysis {
+    this.openKeys();
+    const claims = this.claims();
+    const router = new Router({
+      limits: this.options.limits,
+      note: this.note,
+      noteUnclaimed: () => {},
+      wantHashes: this.options.wantHashes,
+      candidates: claims,
+      forced: (exchange, sawFrames) =>
+        this.options.dialect !== undefined && forceable(exchange, sawFrames) ? claims[0]! : null,
+      claimed: () => {},
+      message: () => {
+        this.messages++;
+      },
+    });
+    const read = this.read(router);
+    router.finish();
+    const results = claims.map((claim) => claim.session.finish());
+    return this.analysis(router, read, results);
+  }
+
+  private openKeys(): void {
+    const { keylogs, sslkeylogfile } = this.options;
+    for (const path of keylogs) this.keyFiles.push(keyLogFile(path, this.keys, this.note));
+    if (keylogs.length > 0 || sslkeylogfile === undefined || sslkeylogfile === "") return;
+    this.keyFiles.push(keyLogFile(sslkeylogfile, this.keys, this.note));
+    this.keyInputs.push({ path: sslkeylogfile, format: "keylog", bytes: 0, sha256: null, producer: null });
+  }
+
+  private claims() {
+    const { options } = this;
+    const chosen =
+      options.dialect === undefined ? dialects : dialects.filter((dialect) => dialect.name === options.dialect);
+    if (chosen.length === 0) {
+      const names = dialects.map((dialect) => dialect.name).join(", ");
+      throw new CursorWireError("usage.dialect", `no dialect "${options.dialect}"; the dialects are ${names}`);
+    }
+    return chosen.map((dialect) => ({
+      dialect,
+      session: dialect.session({
+        limits: options.limits,
+        note: this.note,
+        schemas: options.schemas,
+        blobs: this.spill,
+        wantFrames: options.wantFrames,
+        wantSteps: options.wantSteps,
+        emit: (event) => options.onEvent?.(event),
+      }),
+    }));
+  }
+
+  private read(router: Router): InputsResult {
+    const { options } = this;
+    const context = {
+      limits: options.limits,
+      note: this.note,
+      sink: router.sink,
+      ids: this.ids,
+      keys: this.keys,
+      wantHashes: options.wantHashes,
+      refreshKeys: options.live ? () => this.refreshKeys() : () => {},
+      progress: (path: string, bytes: number) => options.onProgress?.({ path, bytes }),
+    };
+    const read = readInputs(options.paths, context);
+    if (options.raw === undefined) return read;
+    const raw = readRaw(options.raw, { ...context, input: options.paths.length });
+    return { ...read, inputs: [...read.inputs, ...raw.inputs] };
+  }
+
+  private refreshKeys(): void {
+    for (const file of this.keyFiles) file.refresh();
+  }
+
+  private analysis(router: Router, read: InputsResult, results: readonly DialectResult[]): OpenAnalysis {
+    const inputs = [...read.inputs, ...this.keyInputs];
+    const conversations = orderConversations(results);
+    const turns = orderTurns(results);
+    const givenBack = new Set(results.flatMap((result) => [...result.givenBack]));
+    const exchanges = router.rows.map((row) => (givenBack.has(row.id) ? { ...row, dialect: null } : row));
+    const checked = runChecks(results, turns, this.options.checks ?? defaultCheckOptions);
+    const spill = this.spill;
+    return {
+      inputs,
+      inputNames: inputNames(inputs.map((input) => input.path)),
+      capture: {
+        ...router.span(),
+        packets: read.packets,
+        flows: router.flowCount,
+        exchanges: exchanges.length,
+        messages: this.messages,
+      },
+      results,
+      conversations,
+      turns,
+      blobs: results.find((result) => result.blobs !== null)?.blobs ?? null,
+      flows: router.flows,
+      exchanges,
+      findings: checked.findings,
+      notCheckable: checked.notCheckable,
+      rules: dialects.flatMap((dialect): Analysis["rules"] => dialect.rules),
+      diagnostics: this.log.list(),
+      unreadable: read.unreadable,
+      close: () => spill.close(),
+    };
+  }
+}
+
+/** What a forced dialect gets even where it does not recognise it: raw streams, logs and WebSockets, never a plain HTTP exchange. */
+function forceable(exchange: Exchange, sawFrames: boolean): boolean {
+  return exchange.kind !== "http" || sawFrames;
+}
+
+/** Turns of all dialects by start; a turn without a time keeps its place behind those before it in its own dialect. */
+function orderTurns(results: readonly DialectResult[]): readonly Turn[] {
+  if (results.filter((result) => result.turns.length > 0).length <= 1) return results.flatMap((result) => result.turns);
+  const ranked = results.flatMap((result, dialect) =>
+    result.turns.map((turn, ordinal) => ({ turn, dialect, ordinal })),
+  );
+  ranked.sort(
+    by(
+      (row) => (isKnown(row.turn.start) ? row.turn.start.earliest : null),
+      (row) => row.dialect,
+      (row) => row.ordinal,
+    ),
+  );
+  return ranked.map((row) => row.turn);
+}
+
+function orderConversations(results: readonly DialectResult[]): readonly Conversation[] {
+  const ranked = results.flatMap((result, dialect) =>
+    result.conversations.map((conversation, ordinal) => ({ conversation, dialect, ordinal })),
+  );
+  const start = (row: (typeof ranked)[number]) => {
+    const first = row.conversation.turns[0]?.start;
+    return first !== undefined && isKnown(first) ? first.earliest : null;
+  };
+  const several = results.filter((result) => result.conversations.length > 0).length > 1;
+  if (several)
+    ranked.sort(
+      by(
+        start,
+        (row) => row.dialect,
+        (row) => row.ordinal,
+      ),
+    );
+  return ranked.map((row) => row.conversation);
+}
