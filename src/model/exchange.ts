@@ -46,6 +46,8 @@ export interface RequestHead {
   /** "1.0", "1.1", "2", "3"; null where the producer did not say. */
   readonly version: string | null;
   readonly headers: Headers;
+  /** `:protocol` of an extended CONNECT (RFC 8441): "websocket". */
+  readonly protocol?: string;
 }
 
 export interface ResponseHead {
@@ -119,6 +121,9 @@ export interface Exchange {
   readonly durationMs: number | null;
 }
 
+/** Why a WebSocket message is not what its sender meant; the names are MessageFault's. */
+export type FrameFault = "no-codec" | "bad-compression" | "over-limit";
+
 export type StreamEvent =
   | { readonly kind: "open"; readonly exchange: Exchange }
   /** A response head. Informational (1xx but 101) ones come before the final one. */
@@ -152,6 +157,8 @@ export type StreamEvent =
       readonly wireBytes: number;
       readonly evidence: Evidence;
       readonly mark: Mark;
+      /** Absent: the message is sound. over-limit: `bytes` is empty. no-codec, bad-compression: `bytes` is the payload as it was on the wire. */
+      readonly fault?: FrameFault;
     }
   /** Bytes are missing here. `length` undefined: unknown. `fatal`: nothing after it in this direction can be trusted to be in step. */
   | {
@@ -169,7 +176,10 @@ export type StreamEvent =
       readonly headers: Headers;
       readonly mark: Mark;
     }
-  /** One direction is over. complete: its end was seen. reset: RST_STREAM or TCP RST, `by` that side. capture-ended: no end seen. */
+  /**
+   * One direction is over. complete: its end was seen. reset: RST_STREAM, TCP RST, or a connection closed inside the message.
+   * capture-ended: no end seen. `by`: the side that reset it, or that closed the connection first; null where neither is known.
+   */
   | {
       readonly kind: "end";
       readonly exchange: Exchange;
