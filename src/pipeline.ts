@@ -6,7 +6,7 @@ import { type KeyLog, keyLog } from "./capture/keylog.js";
 import { keyLogFile } from "./capture/keylog-file.js";
 import { readRaw } from "./capture/raw.js";
 import { SpillStore } from "./capture/spill.js";
-import { type CheckOptions, defaultCheckOptions, runChecks } from "./check/index.js";
+import { type CheckOptions, catalogue, defaultCheckOptions, runChecks } from "./check/index.js";
 import { DiagnosticLog, type Note } from "./core/diagnostic.js";
 import { CursorWireError } from "./core/errors.js";
 import type { Limits } from "./core/limits.js";
@@ -16,7 +16,7 @@ import { isKnown } from "./core/time.js";
 import { dialects } from "./dialects/index.js";
 import type { Conversation, Turn } from "./model/conversation.js";
 import type { DialectResult, SessionEvent } from "./model/dialect.js";
-import { type Exchange, newIds } from "./model/exchange.js";
+import { type Exchange, type NeckEvent, type NeckSink, newIds } from "./model/exchange.js";
 import type { Analysis, InputInfo } from "./model/report.js";
 import type { Schemas } from "./model/schema.js";
 import { type InputsResult, readInputs } from "./pipeline/inputs.js";
@@ -42,6 +42,8 @@ export interface PipelineOptions {
   readonly live?: boolean;
   readonly checks?: CheckOptions;
   onEvent?(event: SessionEvent): void;
+  /** Sees every event of the neck before anything is made of it: heads (their secrets must not be printed), bodies for `show`. */
+  onNeck?(event: NeckEvent): void;
   onProgress?(progress: { readonly path: string; readonly bytes: number }): void;
 }
 
@@ -129,7 +131,7 @@ class Pipeline {
     const context = {
       limits: options.limits,
       note: this.note,
-      sink: router.sink,
+      sink: this.tapped(router.sink),
       ids: this.ids,
       keys: this.keys,
       wantHashes: options.wantHashes,
@@ -142,6 +144,15 @@ class Pipeline {
     return { ...read, inputs: [...read.inputs, ...raw.inputs] };
   }
 
+  private tapped(sink: NeckSink): NeckSink {
+    const tap = this.options.onNeck;
+    if (tap === undefined) return sink;
+    return (event) => {
+      tap(event);
+      sink(event);
+    };
+  }
+
   private refreshKeys(): void {
     for (const file of this.keyFiles) file.refresh();
   }
@@ -152,7 +163,8 @@ class Pipeline {
     const turns = orderTurns(results);
     const givenBack = new Set(results.flatMap((result) => [...result.givenBack]));
     const exchanges = router.rows.map((row) => (givenBack.has(row.id) ? { ...row, dialect: null } : row));
-    const checked = runChecks(results, turns, this.options.checks ?? defaultCheckOptions);
+    const rules = catalogue(dialects.flatMap((dialect): Analysis["rules"] => dialect.rules));
+    const checked = runChecks(results, turns, this.options.checks ?? defaultCheckOptions, { exchanges, rules });
     const spill = this.spill;
     return {
       inputs,
@@ -172,7 +184,8 @@ class Pipeline {
       exchanges,
       findings: checked.findings,
       notCheckable: checked.notCheckable,
-      rules: dialects.flatMap((dialect): Analysis["rules"] => dialect.rules),
+      held: checked.held,
+      rules,
       diagnostics: this.log.list(),
       unreadable: read.unreadable,
       close: () => spill.close(),

@@ -1,5 +1,6 @@
 /** What a report is given: the whole analysis, and how to print it. */
 import type { Diagnostic, DiagnosticRow } from "../core/diagnostic.js";
+import type { Place } from "../core/place.js";
 import type { When } from "../core/time.js";
 import type { Finding, NotCheckable, Rule } from "./check.js";
 import type { BlobLedger, Conversation, Turn } from "./conversation.js";
@@ -31,6 +32,8 @@ export interface ExchangeRow {
   readonly messages: number;
   readonly end: "complete" | "reset" | "capture-ended";
   readonly opened: When;
+  /** Of the request head, or of the first bytes. */
+  readonly place: Place;
 }
 
 /** The body after de-chunking and content-decoding. */
@@ -61,6 +64,8 @@ export interface Analysis {
   readonly exchanges: readonly ExchangeRow[];
   readonly findings: readonly Finding[];
   readonly notCheckable: readonly NotCheckable[];
+  /** Rule id -> indices of the turns it was found to hold in; -1: for the whole capture. */
+  readonly held: ReadonlyMap<string, readonly number[]>;
   readonly rules: readonly Rule[];
   readonly diagnostics: readonly DiagnosticRow[];
   /** Inputs that could not be read at all: path and sentence. */

@@ -2,6 +2,7 @@
  * One exchange on its way from the neck to a dialect: held back (bounded) until a dialect claims it, then framed and handed on.
  */
 import { type Bytes, concat, keep, noBytes } from "../core/bytes.js";
+import { placeOf } from "../core/mark.js";
 import { isKnown } from "../core/time.js";
 import { type BodyReader, bodyReader } from "../decode/bodies.js";
 import type { Dialect, Session, Sight } from "../model/dialect.js";
@@ -79,6 +80,7 @@ export class Route {
       messages: this.messages,
       end: this.reason,
       opened: exchange.opened,
+      place: placeOf(exchange.mark),
     };
   }
 

@@ -1,0 +1,38 @@
+/** Runs the rules of every dialect and the generic ones over an analysis. */
+import type { Rule } from "../model/check.js";
+import type { Turn } from "../model/conversation.js";
+import type { DialectResult } from "../model/dialect.js";
+import type { ExchangeRow } from "../model/report.js";
+import { captureRules, captureVerdicts } from "./capture-rules.js";
+import { type Levels, noLevels } from "./levels.js";
+import { type Checked, Verdicts } from "./verdict.js";
+
+export interface CheckOptions {
+  readonly levels: Levels;
+}
+
+export const defaultCheckOptions: CheckOptions = Object.freeze({ levels: noLevels });
+
+/** What the generic rules look at, and the catalogue of the dialects. */
+export interface CheckFacts {
+  readonly exchanges: readonly ExchangeRow[];
+  readonly rules: readonly Rule[];
+}
+
+/** The whole catalogue: the generic rules behind those of the dialects. */
+export function catalogue(dialectRules: readonly Rule[]): readonly Rule[] {
+  return [...dialectRules, ...captureRules];
+}
+
+export function runChecks(
+  results: readonly DialectResult[],
+  turns: readonly Turn[],
+  options: CheckOptions,
+  facts: CheckFacts,
+): Checked {
+  const rules = new Map(facts.rules.map((rule) => [rule.id, rule]));
+  const verdicts = new Verdicts(turns, rules, options.levels);
+  for (const result of results) for (const verdict of result.verdicts(verdicts.wanted)) verdicts.add(verdict);
+  for (const verdict of captureVerdicts(facts.exchanges, turns, verdicts.wanted)) verdicts.add(verdict);
+  return verdicts.result();
+}

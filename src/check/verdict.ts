@@ -1,0 +1,124 @@
+/** Verdicts of the dialects in, findings with their rule's data merged in out; "holds" and "not checkable" are counted by turn. */
+import type { Severity } from "../core/code-table.js";
+import { comparePlaces } from "../core/place.js";
+import type { Finding, NotCheckable, Rule, Verdict, Violation } from "../model/check.js";
+import type { Turn } from "../model/conversation.js";
+import type { Levels } from "./levels.js";
+
+export interface Checked {
+  /** By turn, then in catalogue order, then by place. */
+  readonly findings: readonly Finding[];
+  readonly notCheckable: readonly NotCheckable[];
+  /** Rule id -> indices of the turns it holds in; -1: for the whole capture. */
+  readonly held: ReadonlyMap<string, readonly number[]>;
+}
+
+interface Ranked {
+  readonly finding: Finding;
+  readonly turn: number;
+  readonly rule: number;
+}
+
+/** Collects verdicts one by one; rules with level "off" must not be fed to it (see `wanted`). */
+export class Verdicts {
+  private readonly found: Ranked[] = [];
+  private readonly unchecked = new Map<string, { rule: string; why: string; turns: Set<number> }>();
+  private readonly held = new Map<string, number[]>();
+  private readonly turnIndex: ReadonlyMap<Turn, number>;
+  private readonly rank: ReadonlyMap<string, number>;
+
+  constructor(
+    turns: readonly Turn[],
+    private readonly rules: ReadonlyMap<string, Rule>,
+    private readonly levels: Levels,
+  ) {
+    this.turnIndex = new Map(turns.map((turn, index) => [turn, index]));
+    this.rank = new Map([...rules.keys()].map((id, index) => [id, index]));
+  }
+
+  readonly wanted = (id: string): boolean => this.levels.get(id) !== "off";
+
+  add(verdict: Verdict): void {
+    const turn = this.indexOf(verdict.turn);
+    switch (verdict.verdict) {
+      case "holds": {
+        const turns = this.held.get(verdict.rule);
+        if (turns === undefined) this.held.set(verdict.rule, [turn]);
+        else turns.push(turn);
+        return;
+      }
+      case "not-checkable": {
+        const key = `${verdict.rule}\n${verdict.why}`;
+        const row = this.unchecked.get(key) ?? { rule: verdict.rule, why: verdict.why, turns: new Set<number>() };
+        this.unchecked.set(key, row);
+        if (turn >= 0) row.turns.add(turn);
+        return;
+      }
+      case "violated":
+        this.found.push({
+          finding: this.finding(verdict),
+          turn: turn < 0 ? Number.MAX_SAFE_INTEGER : turn,
+          rule: this.rankOf(verdict.rule),
+        });
+    }
+  }
+
+  result(): Checked {
+    this.found.sort((a, b) => a.turn - b.turn || a.rule - b.rule || compareFindings(a.finding, b.finding));
+    const unchecked = [...this.unchecked.values()].sort((a, b) => this.rankOf(a.rule) - this.rankOf(b.rule));
+    return {
+      findings: this.found.map((row) => row.finding),
+      notCheckable: unchecked.map((row) => ({ ...row, turns: [...row.turns].sort((a, b) => a - b) })),
+      held: this.held,
+    };
+  }
+
+  private finding(violation: Violation): Finding {
+    const rule = this.rules.get(violation.rule);
+    const { turn } = violation;
+    return {
+      rule: violation.rule,
+      severity: this.severity(violation, rule),
+      statement: violation.statement,
+      remedy: violation.remedy ?? rule?.remedy ?? null,
+      conversationId: violation.conversationId ?? turn?.conversationId ?? null,
+      requestId: turn?.requestId ?? null,
+      turn,
+      places: violation.places,
+      evidence: violation.evidence,
+      fingerprint: fingerprint(violation),
+      detail: violation.detail ?? {},
+    };
+  }
+
+  private severity(violation: Violation, rule: Rule | undefined): Severity {
+    const set = this.levels.get(violation.rule);
+    if (set !== undefined && set !== "off") return set;
+    return violation.severity ?? rule?.severity ?? "warning";
+  }
+
+  private indexOf(turn: Turn | null): number {
+    return turn === null ? -1 : (this.turnIndex.get(turn) ?? -1);
+  }
+
+  private rankOf(rule: string): number {
+    return this.rank.get(rule) ?? Number.MAX_SAFE_INTEGER;
+  }
+}
+
+/** Rule plus a subject that a second recording of the same fault would have too: no place, time or random id. */
+export function fingerprint(violation: Pick<Violation, "rule" | "turn" | "subject">): string {
+  const dialect = violation.turn?.dialect ?? violation.rule.split("/")[0] ?? "";
+  const turn = violation.turn === null ? "" : ` turn ${violation.turn.index}`;
+  const subject = violation.subject === "" ? "" : `: ${violation.subject}`;
+  return `${violation.rule} ${dialect}${turn}${subject}`;
+}
+
+function compareFindings(a: Finding, b: Finding): number {
+  const [x, y] = [a.places[0], b.places[0]];
+  if (x !== undefined && y !== undefined && x !== y) {
+    const order = comparePlaces(x, y);
+    if (order !== 0) return order;
+  }
+  return a.fingerprint < b.fingerprint ? -1 : a.fingerprint > b.fingerprint ? 1 : 0;
+}
