@@ -2,8 +2,22 @@
 import type { CodeTable } from "../code-table.js";
 
 export const captureCodes = {
-  "lines.bad-line": {
+  "capture.read-error": {
+    severity: "error",
+    text: "reading {file} failed at byte {offset} ({error}); what came before is used",
+  },
+  "capture.compressed-cut": {
     severity: "warning",
-    text: "a line of {bytes} bytes is no log line (a JSON object with at_ms, dir and text)",
+    text: "the {compression} file {file} ends before its data does; what it holds is used",
+    remedy: "copy the file again, or let the recorder finish before compressing",
+  },
+  "capture.compressed-damaged": {
+    severity: "error",
+    text: "the {compression} file {file} is damaged ({why}); what could be unpacked before is used",
+    remedy: "copy the file again and compare checksums",
+  },
+  "capture.compressed-trailing": {
+    severity: "warning",
+    text: "{file} has other bytes behind its {compression} data; they are ignored",
   },
 } as const satisfies CodeTable;
