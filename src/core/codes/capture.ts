@@ -20,4 +20,8 @@ export const captureCodes = {
     severity: "warning",
     text: "{file} has other bytes behind its {compression} data; they are ignored",
   },
+  "lines.bad-line": {
+    severity: "warning",
+    text: "a line of {bytes} bytes is no log line (a JSON object with at_ms, dir and text)",
+  },
 } as const satisfies CodeTable;

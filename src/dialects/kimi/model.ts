@@ -102,5 +102,9 @@ export interface RpcCall {
   readonly method: string;
   readonly when: When;
   readonly place: Place;
-  readonly answers: { readonly kind: "result" | "error" | "both" | "neither"; readonly when: When; readonly place: Place }[];
+  readonly answers: {
+    readonly kind: "result" | "error" | "both" | "neither";
+    readonly when: When;
+    readonly place: Place;
+  }[];
 }

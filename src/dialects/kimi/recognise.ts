@@ -42,7 +42,13 @@ export function kimiFraming(exchange: Exchange, direction: Direction, response: 
   if (exchange.kind !== "http") return "json-lines";
   if (!isSocketRequest(exchange)) return "whole-body";
   // A refused upgrade answers with an ordinary body.
-  if (direction === "down" && response !== null && response.status !== 101 && response.status !== 0 && response.status !== 200) {
+  if (
+    direction === "down" &&
+    response !== null &&
+    response.status !== 101 &&
+    response.status !== 0 &&
+    response.status !== 200
+  ) {
     return "whole-body";
   }
   return "websocket";
@@ -53,5 +59,5 @@ export function isSocketRequest(exchange: Exchange): boolean {
   if (request === null) return false;
   if (/^wss?$/.test(request.scheme)) return true;
   if ((headerValue(request.headers, "upgrade") ?? "").toLowerCase() === "websocket") return true;
-  return request.method === "CONNECT" && /\/ws$/.test(pathOnly(request.path));
+  return request.protocol === "websocket";
 }
