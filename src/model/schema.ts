@@ -35,7 +35,10 @@ export interface Decoded {
   readonly unknownCount: number;
   /** Unknown field numbers at the root, in wire order. */
   readonly unknownRoot: readonly number[];
-  /** Empty: the bytes are a well-formed message of this type. Decoding stops at the first fault of each message. */
+  /**
+   * Empty: the bytes are a well-formed message of this type. A fault that loses step ends the message it is in; wire-type and bad-utf8
+   * do not: the field is left out, or holds U+FFFD. Beyond 32 they are not listed.
+   */
   readonly faults: readonly WireFault[];
 }
 
@@ -44,6 +47,8 @@ export interface WireField {
   readonly path: string;
   /** Field name where the schema knows it. */
   readonly name: string | null;
+  /** Type of the message that holds it; null where unknown. Type and name together say whether it is sensitive. */
+  readonly type: string | null;
   readonly wire: UnknownField["wire"];
   /** Of the tag. */
   readonly start: number;
@@ -60,10 +65,20 @@ export interface Schemas {
   decode(type: string, bytes: Bytes): Decoded;
   /** Name of the set field of a oneof ("message", "action", …), or undefined. */
   branch(type: string, value: ProtoMessage, oneof: string): string | undefined;
-  /** protobuf-JSON (lowerCamelCase names, base64 bytes, enum names, 64-bit as strings), sensitive fields marked. */
+  /**
+   * protobuf-JSON (lowerCamelCase names, enum names, 64-bit as strings), sensitive fields marked. Bytes fields are Bytes: the writer prints
+   * base64, or `{ "$bytes": n }` above its limit; messages of opaque types are `{ "$bytes": n }`. With `none`: the rows of `unknown`.
+   */
   json(type: string, bytes: Bytes, sensitivity?: (type: string, field: string) => Sensitivity | undefined): Printable;
-  /** Unknown fields of the message, readings best first; learns over all calls so far. */
-  unknown(type: string, bytes: Bytes): readonly UnknownField[];
+  /**
+   * Unknown fields of the message, readings best first, values marked private; learns over all `decode` calls so far. With `none`: all
+   * fields; those that `sensitivity` calls secret stay marked so.
+   */
+  unknown(
+    type: string,
+    bytes: Bytes,
+    sensitivity?: (type: string, field: string) => Sensitivity | undefined,
+  ): readonly UnknownField[];
   /** Every field with its position, depth first. */
   walk(type: string | null, bytes: Bytes): readonly WireField[];
   /** Enum value name, or the number as text. */
