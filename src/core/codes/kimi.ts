@@ -6,7 +6,10 @@ export const kimiCodes = {
     severity: "info",
     text: "a WebSocket text of {bytes} bytes is no JSON object with a string type; servers drop such frames without an answer",
   },
-  "kimi.unknown-type": { severity: "info", text: "frame type {type} is not in the tables: a newer protocol; it is shown as it came" },
+  "kimi.unknown-type": {
+    severity: "info",
+    text: "frame type {type} is not in the tables: a newer protocol; it is shown as it came",
+  },
   "kimi.unknown-version": {
     severity: "warning",
     text: "server_hello names protocol version {version}; this reader knows version 2 and goes on as far as it can",
@@ -23,7 +26,11 @@ export const kimiCodes = {
     text: "the WebSocket's beginning is not in the capture: sessions subscribed before it are unknown",
     remedy: "start the capture before the client connects",
   },
-  "kimi.frames-lost": { severity: "warning", text: "frames of a WebSocket are missing ({why}): events and acks may be absent" },
+  "kimi.frames-lost": {
+    severity: "warning",
+    text: "frames of a WebSocket are missing ({why}): events and acks may be absent",
+  },
   "kimi.body-damaged": { severity: "warning", text: "a REST body cannot be read ({fault}); its envelope is unknown" },
+  "kimi.counted-once": { severity: "info", text: "a {what} is in two inputs; it counts once" },
   "kimi.rpc-invalid": { severity: "warning", text: "a message of {bytes} bytes is no JSON-RPC 2.0 object" },
 } as const satisfies CodeTable;

@@ -78,14 +78,30 @@ export class KimiSession implements Session {
     );
     for (const event of this.waiting) this.tracker.push(event);
     const state: KimiState = {
-      connections: [...this.connections.values()].filter((connection) => !connection.refused),
-      rest: [...this.rest.values()],
+      connections: [...this.connections.values()].filter(
+        (connection) => !connection.refused && !this.repeats.has(connection),
+      ),
+      rest: this.distinctCalls(),
       rpc: this.rpc,
       turns: [...this.tracker.turns(), ...this.rpc.turns()],
       clients: this.clients,
       givenBack: this.givenBack(),
     };
     return kimiResult(state);
+  }
+
+  /** A call that two inputs hold (same request id and path) counts once. */
+  private distinctCalls(): readonly RestCall[] {
+    const inputs = new Map<string, number>();
+    return [...this.rest.values()].filter((call) => {
+      if (call.requestId === null) return true;
+      const key = `${call.requestId} ${call.method} ${call.path}`;
+      const input = inputs.get(key);
+      if (input === undefined) inputs.set(key, call.exchange.mark.input);
+      if (input === undefined || input === call.exchange.mark.input) return true;
+      this.tools.note({ code: "kimi.counted-once", place: call.place, detail: { what: "REST call" } });
+      return false;
+    });
   }
 
   private open(exchange: Exchange): void {
@@ -181,7 +197,7 @@ export class KimiSession implements Session {
     connection.frames.push(frame);
     this.learn(connection, message, parsed);
     if (this.tools.wantFrames) this.tools.emit({ kind: "frame", frame: frameLine(message, parsed) });
-    if (frame.class !== "event" || frame.sessionId === null) return;
+    if (frame.class !== "event" || frame.sessionId === null || this.repeats.has(connection)) return;
     const event: SessionEventIn = {
       type: frame.type,
       connection: connection.index,
@@ -208,6 +224,7 @@ export class KimiSession implements Session {
     else if (!known) note({ code: "kimi.unknown-type", place: message.place, detail: { type } });
     if (connection.frames.length === 1 && !connection.opened) note({ code: "kimi.joined-late", place: message.place });
     if (type === "server_hello") {
+      this.rememberConnection(connection, textAt(payload, "ws_connection_id"), message);
       connection.protocolVersion = numberAt(payload, "protocol_version");
       connection.heartbeatMs = numberAt(payload, "heartbeat_ms");
       connection.maxBuffer = numberAt(payload, "max_event_buffer_size");
@@ -227,6 +244,17 @@ export class KimiSession implements Session {
     if (sessionId === null || sessionId === "__global__") return;
     const agent = headerValue(message.exchange.request?.headers ?? [], "user-agent");
     if (agent !== undefined && !this.clients.has(sessionId)) this.clients.set(sessionId, agent);
+  }
+
+  /** The server names each connection: a second input that holds the same one is counted once. */
+  private rememberConnection(connection: KimiConnection, id: string | null, message: StreamMessage): void {
+    const before = id === null ? undefined : this.named.get(id);
+    if (id === null || before === connection) return;
+    if (before === undefined) this.named.set(id, connection);
+    else if (before.exchange.mark.input !== connection.exchange.mark.input) {
+      this.repeats.add(connection);
+      this.tools.note({ code: "kimi.counted-once", place: message.place, detail: { what: "WebSocket connection" } });
+    }
   }
 
   /** Close, ping and pong of the WebSocket itself. */
@@ -250,6 +278,9 @@ export class KimiSession implements Session {
   }
 
   private readonly endedOnce = new Set<string>();
+  private readonly named = new Map<string, KimiConnection>();
+  /** Connections and calls that another input holds too. */
+  private readonly repeats = new Set<KimiConnection | RestCall>();
 
   private end(input: Extract<SessionInput, { kind: "end" }>): void {
     const connection = this.connections.get(input.exchange.id);

@@ -3,18 +3,24 @@ import type { Rule, Verdict } from "../../../model/check.js";
 import type { Turn } from "../../../model/conversation.js";
 import type { KimiState } from "../session.js";
 import type { TurnBuilder } from "../turn-builder.js";
+import { epochRules } from "./epoch.js";
+import { pingRules } from "./ping.js";
+import { restRules } from "./rest.js";
+import { rpcRules } from "./rpc.js";
+import type { KimiRule } from "./rule.js";
+import { sequenceRules } from "./sequence.js";
+import { socketRules } from "./socket.js";
+import { turnRules } from "./turns.js";
 
-/** What every rule of this dialect is given. */
-export interface KimiScope {
-  readonly state: KimiState;
-  readonly turns: ReadonlyMap<TurnBuilder, Turn>;
-}
-
-export interface KimiRule extends Rule {
-  run(scope: KimiScope): Iterable<Verdict>;
-}
-
-const all: readonly KimiRule[] = [];
+const all: readonly KimiRule[] = [
+  ...socketRules,
+  ...sequenceRules,
+  ...epochRules,
+  ...turnRules,
+  ...restRules,
+  ...pingRules,
+  ...rpcRules,
+];
 
 export const kimiRules: readonly Rule[] = all;
 
