@@ -17,10 +17,12 @@ import { dialects } from "./dialects/index.js";
 import type { Conversation, Turn } from "./model/conversation.js";
 import type { DialectResult, SessionEvent } from "./model/dialect.js";
 import { type Exchange, type NeckEvent, type NeckSink, newIds } from "./model/exchange.js";
+import type { StreamMessage } from "./model/message.js";
 import type { Analysis, InputInfo } from "./model/report.js";
 import type { Schemas } from "./model/schema.js";
 import { type InputsResult, readInputs } from "./pipeline/inputs.js";
 import { Router } from "./pipeline/router.js";
+import { unclaimedLine } from "./pipeline/unclaimed.js";
 
 export interface PipelineOptions {
   /** Captures, in command-line order; "-" is standard input. */
@@ -86,14 +88,20 @@ class Pipeline {
       forced: (exchange, sawFrames) =>
         this.options.dialect !== undefined && forceable(exchange, sawFrames) ? claims[0]! : null,
       claimed: () => {},
-      message: () => {
+      message: (message, unclaimed) => {
         this.messages++;
+        if (unclaimed !== null && this.options.wantFrames) this.emitUnclaimed(message, unclaimed.looks);
       },
     });
     const read = this.read(router);
     router.finish();
     const results = claims.map((claim) => claim.session.finish());
     return this.analysis(router, read, results);
+  }
+
+  private emitUnclaimed(message: StreamMessage, looks: string | null): void {
+    const frame = unclaimedLine(message, this.options.schemas, looks);
+    if (frame !== undefined) this.options.onEvent?.({ kind: "frame", frame });
   }
 
   private openKeys(): void {

@@ -81,6 +81,8 @@ export interface Schemas {
   ): readonly UnknownField[];
   /** Every field with its position, depth first. */
   walk(type: string | null, bytes: Bytes): readonly WireField[];
+  /** Request and response types of an RPC path ("/pkg.Service/Method"), where a descriptor set names the service. */
+  method?(path: string): { readonly input: string; readonly output: string } | undefined;
   /** Enum value name, or the number as text. */
   enumName(enumType: string, value: number): string;
 }

@@ -3,7 +3,6 @@
  */
 import { type Bytes, concat, keep, noBytes } from "../core/bytes.js";
 import { placeOf } from "../core/mark.js";
-import { isKnown } from "../core/time.js";
 import { type BodyReader, bodyReader } from "../decode/bodies.js";
 import type { Dialect, Session, Sight } from "../model/dialect.js";
 import type { Direction, Exchange, Headers, ResponseHead, StreamEvent } from "../model/exchange.js";
@@ -177,7 +176,8 @@ export class Route {
   private hand(input: SessionInput): void {
     if (input.kind === "message") {
       this.messages++;
-      this.context.message(input.message, this.claim === null);
+      const unclaimed = this.claim === null ? { looks: looksLike(this.exchange, this.response, this.sawFrames) } : null;
+      this.context.message(input.message, unclaimed);
     }
     this.claim?.session.push(input);
   }
@@ -207,9 +207,4 @@ export class Route {
   private headers(direction: Direction): Headers {
     return (direction === "up" ? this.exchange.request?.headers : this.response?.headers) ?? [];
   }
-}
-
-/** Whether a time of this exchange belongs into the capture's span. */
-export function hasTime(exchange: Exchange): boolean {
-  return isKnown(exchange.opened);
 }

@@ -17,7 +17,7 @@ export interface RouterContext {
   /** The dialect the user forced for an exchange that no score decided, or null. */
   forced(exchange: Exchange, sawFrames: boolean): Claim | null;
   claimed(exchange: Exchange, dialect: string | null): void;
-  message(message: StreamMessage, unclaimed: boolean): void;
+  message(message: StreamMessage, unclaimed: { readonly looks: string | null } | null): void;
 }
 
 export class Router {
