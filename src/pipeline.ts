@@ -87,7 +87,6 @@ class Pipeline {
       candidates: claims,
       forced: (exchange, sawFrames) =>
         this.options.dialect !== undefined && forceable(exchange, sawFrames) ? claims[0]! : null,
-      claimed: () => {},
       message: (message, unclaimed) => {
         this.messages++;
         if (unclaimed !== null && this.options.wantFrames) this.emitUnclaimed(message, unclaimed.looks);

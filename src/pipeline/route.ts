@@ -151,7 +151,6 @@ export class Route {
     if (this.decided) return;
     this.decided = true;
     this.claim = claim ?? this.context.forced(this.exchange, this.sawFrames);
-    this.context.claimed(this.exchange, this.claim?.dialect.name ?? null);
     this.hand({ kind: "open", exchange: this.exchange });
     const held = this.held;
     this.held = [];

@@ -16,7 +16,6 @@ export interface RouterContext {
   readonly candidates: readonly Claim[];
   /** The dialect the user forced for an exchange that no score decided, or null. */
   forced(exchange: Exchange, sawFrames: boolean): Claim | null;
-  claimed(exchange: Exchange, dialect: string | null): void;
   message(message: StreamMessage, unclaimed: { readonly looks: string | null } | null): void;
 }
 
