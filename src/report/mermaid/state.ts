@@ -64,8 +64,6 @@ class States {
   }
 
   private move(from: string, to: string, trigger: string): void {
-    for (const name of [from, to])
-      if (name !== start && !this.ids.has(name)) this.ids.set(name, `s${this.ids.size + 1}`);
     // The final state of Mermaid is the same sign as the first one.
     const key = `${from}\n${to}\n${to === start}`;
     const row = this.transitions.get(key) ?? { from, to, triggers: new Map<string, number>(), order: [] };
@@ -73,6 +71,10 @@ class States {
     row.triggers.set(trigger, (row.triggers.get(trigger) ?? 0) + 1);
     this.moves++;
     if (row.order.length < 4) row.order.push(this.moves);
+  }
+
+  private name(...states: readonly string[]): void {
+    for (const name of states) if (name !== start && !this.ids.has(name)) this.ids.set(name, `s${this.ids.size + 1}`);
   }
 
   /** One turn: the numbers of the moves; several: how often. */
