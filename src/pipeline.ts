@@ -14,6 +14,7 @@ import { by } from "./core/order.js";
 import { inputNames } from "./core/place.js";
 import { isKnown } from "./core/time.js";
 import { dialects } from "./dialects/index.js";
+import type { Rule } from "./model/check.js";
 import type { Conversation, Turn } from "./model/conversation.js";
 import type { DialectResult, SessionEvent } from "./model/dialect.js";
 import { type Exchange, type NeckEvent, type NeckSink, newIds } from "./model/exchange.js";
