@@ -172,6 +172,7 @@ class Pipeline {
     const givenBack = new Set(results.flatMap((result) => [...result.givenBack]));
     const exchanges = router.rows.map((row) => (givenBack.has(row.id) ? { ...row, dialect: null } : row));
     const rules = catalogue(dialects.flatMap((dialect): Analysis["rules"] => dialect.rules));
+    const rules = catalogue(dialects.flatMap((dialect): readonly Rule[] => dialect.rules));
     const checked = runChecks(results, turns, this.options.checks ?? defaultCheckOptions, { exchanges, rules });
     const spill = this.spill;
     return {
