@@ -3,7 +3,7 @@
  * dist/descriptors.json, written by scripts/compile-protos.mjs; src/decode and dist/decode lie equally deep, so one path serves both.
  */
 import { createRequire } from "node:module";
-import { createFileRegistry, type FileRegistry, fromBinary, fromJsonString } from "@bufbuild/protobuf";
+import { createFileRegistry, type FileRegistry, fromBinary, fromJsonString, toBinary } from "@bufbuild/protobuf";
 import {
   type FileDescriptorSet,
   FileDescriptorSetSchema,
@@ -165,6 +165,22 @@ class Registry implements Schemas, JsonNames {
   unknown(type: string, bytes: Bytes, sensitivity?: SensitivityOf): readonly UnknownField[] {
     const { guesser, nesting, none: everything } = this;
     return unknownFields(this.table(type), bytes, { guesser, names: this, nesting, everything, sensitivity });
+  }
+
+  fromJson(type: string, text: Bytes): { bytes: Bytes; complete: boolean } | null {
+    const registry = this.registries.find((one) => one.getMessage(type) !== undefined);
+    const message = registry?.getMessage(type);
+    if (registry === undefined || message === undefined) return null;
+    const json = utf8(text);
+    for (const complete of [true, false]) {
+      try {
+        const value = fromJsonString(message, json, { registry, ignoreUnknownFields: !complete });
+        return { bytes: toBinary(message, value), complete };
+      } catch {
+        // Once more, without what the type does not have.
+      }
+    }
+    return null;
   }
 
   walk(type: string | null, bytes: Bytes): readonly WireField[] {

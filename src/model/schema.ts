@@ -79,6 +79,11 @@ export interface Schemas {
     bytes: Bytes,
     sensitivity?: (type: string, field: string) => Sensitivity | undefined,
   ): readonly UnknownField[];
+  /**
+   * protobuf-JSON (the twin content types application/json and application/connect+json) -> the binary form, so that one path serves both.
+   * null: no JSON of this type. complete: false where keys or enum values that the type does not have were left out.
+   */
+  fromJson(type: string, text: Bytes): { readonly bytes: Bytes; readonly complete: boolean } | null;
   /** Every field with its position, depth first. */
   walk(type: string | null, bytes: Bytes): readonly WireField[];
   /** Request and response types of an RPC path ("/pkg.Service/Method"), where a descriptor set names the service. */
