@@ -14,7 +14,6 @@ import { by } from "./core/order.js";
 import { inputNames } from "./core/place.js";
 import { isKnown } from "./core/time.js";
 import { dialects } from "./dialects/index.js";
-import type { Rule } from "./model/check.js";
 import type { Conversation, Turn } from "./model/conversation.js";
 import type { DialectResult, SessionEvent } from "./model/dialect.js";
 import { type Exchange, type NeckEvent, type NeckSink, newIds } from "./model/exchange.js";
@@ -172,7 +171,6 @@ class Pipeline {
     const givenBack = new Set(results.flatMap((result) => [...result.givenBack]));
     const exchanges = router.rows.map((row) => (givenBack.has(row.id) ? { ...row, dialect: null } : row));
     const rules = catalogue(dialects.flatMap((dialect): Analysis["rules"] => dialect.rules));
-    const rules = catalogue(dialects.flatMap((dialect): readonly Rule[] => dialect.rules));
     const checked = runChecks(results, turns, this.options.checks ?? defaultCheckOptions, { exchanges, rules });
     const spill = this.spill;
     return {
