@@ -37,6 +37,10 @@ export function isSecretHeader(name: string): boolean {
   return secretHeaders.has(name.toLowerCase()) || secretHeaderShape.test(name);
 }
 
+export function isSecretQuery(name: string): boolean {
+  return secretQuery.test(name);
+}
+
 export class Redactor {
   private readonly numbers = new Map<string, number>();
   /** Known secrets by their first characters, longest first. */

@@ -115,7 +115,7 @@ export function shortKind(kind: string): string {
   return at < 0 || at === kind.length - 1 ? kind : kind.slice(at + 1);
 }
 
-function saysOf(row: Row, view: View): string {
+export function saysOf(row: Row, view: View): string {
   const parts: string[] = [];
   if (row.mark !== "") parts.push(view.redactor.scrub(row.mark));
   const said = plain(row.says, view.redactor);

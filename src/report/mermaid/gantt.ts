@@ -1,5 +1,5 @@
 /** `diagram --kind gantt`: turns, model output, tool waits, KV and checkpoints on a time axis that starts with the first turn. */
-import { isExact, isKnown, type Nanos, type When } from "../../core/time.js";
+import { isExact, isKnown, minNanos, type Nanos, type When } from "../../core/time.js";
 import type { Step, Turn } from "../../model/conversation.js";
 import type { Analysis } from "../../model/report.js";
 import { many } from "../numbers.js";
@@ -37,7 +37,7 @@ class Gantt {
     private readonly detail: Detail,
   ) {
     const starts = analysis.turns.flatMap((turn) => (isKnown(turn.start) ? [turn.start.earliest] : []));
-    this.origin = starts.reduce((least, start) => (start < least ? start : least), starts[0] ?? 0n);
+    this.origin = starts.reduce((least, start) => minNanos(least, start), starts[0] ?? 0n);
   }
 
   draw(): Drawing {

@@ -1,0 +1,52 @@
+/** The process as the commands see it. Tests hand in another one. */
+import { writeSync } from "node:fs";
+import { isatty } from "node:tty";
+
+export interface Io {
+  /** Writes to standard output; false once nobody reads it any more. */
+  out(data: string | Uint8Array): boolean;
+  err(text: string): void;
+  readonly outTty: boolean;
+  readonly errTty: boolean;
+  /** Of the terminal on standard output; undefined where there is none. */
+  readonly columns: number | undefined;
+  readonly rows: number | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Milliseconds since any fixed point, for the progress bar alone. */
+  now(): number;
+}
+
+export function processIo(): Io {
+  // process.stdout would make a pipe non-blocking; it is touched only for the size of a terminal.
+  const outTty = isatty(1);
+  const size = outTty ? process.stdout : undefined;
+  return {
+    out: (data) => writeAll(1, data),
+    err: (text) => void writeAll(2, text),
+    outTty,
+    errTty: isatty(2),
+    columns: size?.columns,
+    rows: size?.rows,
+    env: process.env,
+    cwd: process.cwd(),
+    now: () => performance.now(),
+  };
+}
+
+/** Writes everything, waiting where a pipe is full. False where the reader is gone, which is not an error (`| head`). */
+export function writeAll(fd: number, data: string | Uint8Array): boolean {
+  const bytes = typeof data === "string" ? Buffer.from(data, "utf8") : data;
+  let at = 0;
+  while (at < bytes.length) {
+    try {
+      at += writeSync(fd, bytes, at, bytes.length - at);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === "EPIPE" || code === "ECONNRESET") return false;
+      if (code !== "EAGAIN") throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+  return true;
+}
