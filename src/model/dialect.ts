@@ -43,6 +43,11 @@ export interface SessionTools {
   readonly wantFrames: boolean;
   readonly wantSteps: boolean;
   emit(event: SessionEvent): void;
+  /**
+   * Whether bytes of the capture are missing outside of any exchange this session was told about (a gap between HTTP messages, packets
+   * that were not decrypted, a file cut off): what is absent may then just be unseen. Asked when the session finishes. Absent: no.
+   */
+  lost?(): boolean;
 }
 
 /** Live events: `frames` prints the first kind, `analyze --follow` the others. */
