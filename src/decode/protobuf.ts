@@ -6,31 +6,18 @@
 import type { Bytes } from "../core/bytes.js";
 import type { Limits } from "../core/limits.js";
 import type { Decoded, ProtoMessage, WireFault } from "../model/schema.js";
+import { chooseOneof, listOf, targetOf } from "./message-fields.js";
 import {
-  BOOL,
   BYTES,
-  DOUBLE,
-  ENUM,
-  FIXED32,
-  FIXED64,
   type Fields,
   type FieldTable,
-  FLOAT,
   GROUP,
-  INT32,
-  INT64,
   MESSAGE,
   type MessageTable,
   opaqueContent,
-  SFIXED32,
-  SFIXED64,
-  SINT32,
-  SINT64,
-  STRING,
-  UINT32,
-  UINT64,
   type ValueType,
 } from "./message-table.js";
+import { defaultValue, fixed32Value, fixed64Value, varintValue } from "./scalar-values.js";
 import { END_GROUP, I32, LEN, START_GROUP, VARINT, WireReader } from "./wire.js";
 import { type RawField, rawField } from "./wire-fields.js";
 
@@ -104,7 +91,7 @@ class Decoder implements MessageDecoder {
   /** Reads fields up to the reader's end, or up to the end tag of `group`. False when this message cannot be read on. */
   private message(table: MessageTable, into: Fields, depth: number, group: number): boolean {
     const reader = this.reader;
-    const oneofs: (FieldTable | undefined)[] = [];
+    let chosen: FieldTable[] | null = null;
     while (reader.pos < reader.end) {
       const at = reader.pos;
       if (!reader.tag()) return this.stop(undefined);
@@ -114,7 +101,7 @@ class Decoder implements MessageDecoder {
         if (reader.wire === END_GROUP) return number === group || this.stopAt("group", at, number);
         if (!this.unknown(table.name, number, at, depth)) return false;
       } else if (reader.wire === field.wire) {
-        if (field.oneof !== null) chooseOneof(table, into, oneofs, field);
+        if (field.oneof !== null) chosen = chooseOneof(table, into, chosen, field);
         if (!this.field(field, into, depth)) return false;
       } else if (!this.otherWire(field, into, at, depth)) return false;
     }
@@ -322,95 +309,4 @@ function entryValueField(map: NonNullable<FieldTable["map"]>, resolve: ResolveTa
     entryFields.set(map, field);
   }
   return field;
-}
-
-/** Last one wins: another member of the same oneof goes. */
-function chooseOneof(table: MessageTable, into: Fields, chosen: (FieldTable | undefined)[], field: FieldTable): void {
-  for (let i = 0; i < chosen.length; i++) {
-    const before = chosen[i]!;
-    if (before.oneof !== field.oneof) continue;
-    if (before !== field) delete into[before.name];
-    chosen[i] = field;
-    return;
-  }
-  // First of this oneof here; a message that is being merged may hold one from before.
-  for (const name in into) {
-    const before = table.byName.get(name);
-    if (before !== undefined && before !== field && before.oneof === field.oneof) delete into[name];
-  }
-  chosen.push(field);
-}
-
-function targetOf(field: FieldTable, table: MessageTable, into: Fields): Fields {
-  if (field.repeated) {
-    const target = table.create();
-    listOf(into, field.name).push(target);
-    return target;
-  }
-  const before = into[field.name] as Fields | undefined;
-  if (before !== undefined) return before;
-  const target = table.create();
-  into[field.name] = target;
-  return target;
-}
-
-function listOf(into: Fields, name: string): unknown[] {
-  const before = into[name] as unknown[] | undefined;
-  if (before !== undefined) return before;
-  const list: unknown[] = [];
-  into[name] = list;
-  return list;
-}
-
-function varintValue(reader: WireReader, type: number): unknown {
-  switch (type) {
-    case BOOL:
-      return reader.lo !== 0 || reader.hi !== 0;
-    case ENUM:
-    case INT32:
-      return reader.lo | 0;
-    case UINT32:
-      return reader.lo;
-    case SINT32:
-      return (reader.lo >>> 1) ^ -(reader.lo & 1);
-    case INT64:
-      return reader.signed();
-    case SINT64:
-      return reader.zigzag();
-    default:
-      return reader.unsigned();
-  }
-}
-
-function fixed32Value(reader: WireReader, type: number): number {
-  if (type === FLOAT) return reader.float(reader.pos - 4);
-  return type === SFIXED32 ? reader.lo | 0 : reader.lo;
-}
-
-function fixed64Value(reader: WireReader, type: number): number | bigint {
-  if (type === DOUBLE) return reader.double(reader.pos - 8);
-  return type === SFIXED64 ? reader.signed() : reader.unsigned();
-}
-
-/** What an absent key or value of a map entry stands for. */
-export function defaultValue(type: ValueType): unknown {
-  switch (type.type) {
-    case STRING:
-      return "";
-    case BYTES:
-      return new Uint8Array(0);
-    case BOOL:
-      return false;
-    case INT64:
-    case UINT64:
-    case FIXED64:
-    case SFIXED64:
-    case SINT64:
-      return 0n;
-    case ENUM:
-    case FIXED32:
-      return 0;
-    default:
-      return 0;
-  }
 }

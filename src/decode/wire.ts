@@ -19,6 +19,12 @@ export const wireNames: readonly UnknownField["wire"][] = ["varint", "i64", "len
 
 const replacement = "\ufffd";
 
+/**
+ * What Buffer.toString does once it has sorted out its arguments. Called straight on the bytes it takes half the time, and needs no Buffer;
+ * it is not documented, so it is only used where it is there.
+ */
+const utf8Slice = (Buffer.prototype as { utf8Slice?: (this: Bytes, start: number, end: number) => string }).utf8Slice;
+
 export class WireReader {
   bytes: Bytes = noBytes;
   pos = 0;
@@ -165,6 +171,7 @@ export class WireReader {
 
   /** UTF-8 text of a range; bad sequences become U+FFFD. */
   text(start: number, end: number): string {
+    if (utf8Slice !== undefined) return utf8Slice.call(this.bytes, start, end);
     this.buffer ??= asBuffer(this.bytes);
     return this.buffer.toString("utf8", start, end);
   }
