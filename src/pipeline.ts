@@ -129,6 +129,7 @@ class Pipeline {
         wantFrames: options.wantFrames,
         wantSteps: options.wantSteps,
         emit: (event) => options.onEvent?.(event),
+        lost: () => this.log.list().some((row) => row.severity !== "info" && losesBytes.test(row.code)),
       }),
     }));
   }
@@ -199,6 +200,10 @@ class Pipeline {
     };
   }
 }
+
+/** Diagnostics that mean missing bytes or messages, not just an odd form. */
+const losesBytes =
+  /^(capture|link|ip|tcp|tls|websocket|http2|hpack)\.|^http1?\.(skipped|head-cut|head-too-long|response-lost|bad-chunk)|^har\.(cut|entry-(unreadable|too-large)|body-(absent|empty|cut|too-large)|lossy-text|unfinished|no-response)/;
 
 /** What a forced dialect gets even where it does not recognise it: raw streams, logs and WebSockets, never a plain HTTP exchange. */
 function forceable(exchange: Exchange, sawFrames: boolean): boolean {
