@@ -61,7 +61,7 @@ transfer-encoding|
 user-agent|
 vary|
 via|
-www-authenticate`;
+www-authenticate|`;
 
 /** Index 1 is the first row. */
 const staticRows: readonly Header[] = staticText.split("\n").map((row) => {
