@@ -1,0 +1,169 @@
+/**
+ * The content-addressed graph: which blobs a state reaches, and which of them the capture never supplied. Every blob is decoded once
+ * per type; results of a subtree are remembered, so that closing many checkpoints of one conversation stays linear.
+ */
+import { type Bytes, hex } from "../../core/bytes.js";
+import type { ProtoMessage } from "../../model/schema.js";
+import { emptyDigest } from "./contents.js";
+import { type PathKey, refers, walkReferences } from "./references.js";
+import type { Reading } from "./server-message.js";
+
+export interface Edge {
+  readonly base: string;
+  readonly key: PathKey;
+  readonly id: string;
+  readonly target: string;
+  readonly sure: boolean;
+  readonly declared: number | null;
+}
+
+export interface BlobProblem {
+  readonly id: string;
+  readonly type: string;
+  readonly fault: string;
+}
+
+const none: readonly string[] = Object.freeze([]);
+
+export function isBlobId(id: string): boolean {
+  return id.length === 64;
+}
+
+export class BlobGraph {
+  /** Blobs that came under an id that is not their hash: id to digest. */
+  private readonly claimed = new Map<string, string>();
+  private readonly memo = new Map<string, Map<string, readonly string[]>>();
+  private readonly problems_ = new Map<string, BlobProblem>();
+
+  constructor(readonly reading: Reading) {}
+
+  /** Names content by the id it was sent under. */
+  claim(id: string, digest: string): void {
+    if (id !== digest && !this.claimed.has(id)) this.claimed.set(id, digest);
+  }
+
+  /** Digest of the content that stands for this id; undefined: never supplied. */
+  digest(id: string): string | undefined {
+    const { contents } = this.reading;
+    return contents.size(id) === undefined ? this.claimed.get(id) : id;
+  }
+
+  isSupplied(id: string): boolean {
+    return id === emptyDigest || this.digest(id) !== undefined;
+  }
+
+  size(id: string): number | undefined {
+    const digest = this.digest(id);
+    return digest === undefined ? undefined : this.reading.contents.size(digest);
+  }
+
+  content(id: string): Bytes | undefined {
+    const digest = this.digest(id);
+    return digest === undefined ? undefined : this.reading.contents.get(digest);
+  }
+
+  /** The blob decoded as a message of this type; undefined where it was never supplied or the type is none. */
+  message(id: string, type: string): ProtoMessage | undefined {
+    const { schemas } = this.reading;
+    const bytes = schemas.has(type) ? this.content(id) : undefined;
+    return bytes === undefined ? undefined : schemas.decode(type, bytes).value;
+  }
+
+  edges(type: string, message: ProtoMessage): Edge[] {
+    const out: Edge[] = [];
+    walkReferences(type, message, {
+      reference: (base, key, id, target, sure, declared) =>
+        out.push({ base, key, id: hex(id), target, sure, declared }),
+    });
+    return out;
+  }
+
+  /** References inside a supplied blob; empty for one that is a leaf or was never supplied. */
+  children(id: string, type: string): readonly Edge[] {
+    if (!refers(type)) return [];
+    const bytes = this.content(id);
+    if (bytes === undefined) return [];
+    const decoded = this.reading.schemas.decode(type, bytes);
+    const fault = decoded.faults.find((found) => found.what !== "bad-utf8");
+    if (fault !== undefined && !this.problems_.has(id)) {
+      this.problems_.set(id, { id, type, fault: `${fault.what} at byte ${fault.offset}` });
+    }
+    return this.edges(type, decoded.value);
+  }
+
+  /** Blobs that do not decode as what their referrer says, among those walked so far. */
+  get problems(): ReadonlyMap<string, BlobProblem> {
+    return this.problems_;
+  }
+
+  /** Ids that a message reaches and the capture never supplied, in order of first meeting. */
+  unsupplied(type: string, message: ProtoMessage): readonly string[] {
+    return this.union(this.edges(type, message));
+  }
+
+  /** Forgets what later blobs may change: only complete subtrees stay remembered. */
+  forgetOpen(): void {
+    for (const results of this.memo.values()) {
+      for (const [id, missing] of results) if (missing.length > 0) results.delete(id);
+    }
+  }
+
+  private union(edges: readonly Edge[]): readonly string[] {
+    let out: Set<string> | undefined;
+    for (const edge of edges) {
+      const missing = this.missingBelow(edge);
+      if (missing.length === 0) continue;
+      out ??= new Set();
+      for (const id of missing) out.add(id);
+    }
+    return out === undefined ? none : [...out];
+  }
+
+  private missingBelow(edge: Edge): readonly string[] {
+    if (!isBlobId(edge.id)) return none;
+    if (!this.isSupplied(edge.id)) return edge.sure ? [edge.id] : none;
+    if (!refers(edge.target)) return none;
+    return this.resultOf(edge.target).get(edge.id) ?? this.walk(edge);
+  }
+
+  private resultOf(type: string): Map<string, readonly string[]> {
+    let results = this.memo.get(type);
+    if (results === undefined) {
+      results = new Map();
+      this.memo.set(type, results);
+    }
+    return results;
+  }
+
+  /** Depth first with a stack of its own: the chain of earlier states is as long as the conversation. */
+  private walk(root: Edge): readonly string[] {
+    const stack: { edge: Edge; children: readonly Edge[]; next: number }[] = [this.frame(root)];
+    for (;;) {
+      const top = stack[stack.length - 1]!;
+      const child = this.unfinished(top);
+      if (child !== undefined) {
+        // A cycle cannot be made with SHA-256; a blob under a wrong id could close one. It counts as walked.
+        this.resultOf(child.target).set(child.id, none);
+        stack.push(this.frame(child));
+        continue;
+      }
+      const missing = this.union(top.children);
+      this.resultOf(top.edge.target).set(top.edge.id, missing);
+      stack.pop();
+      if (stack.length === 0) return missing;
+    }
+  }
+
+  private frame(edge: Edge): { edge: Edge; children: readonly Edge[]; next: number } {
+    return { edge, children: this.children(edge.id, edge.target), next: 0 };
+  }
+
+  private unfinished(frame: { children: readonly Edge[]; next: number }): Edge | undefined {
+    while (frame.next < frame.children.length) {
+      const edge = frame.children[frame.next++]!;
+      if (!isBlobId(edge.id) || !refers(edge.target) || !this.isSupplied(edge.id)) continue;
+      if (!this.resultOf(edge.target).has(edge.id)) return edge;
+    }
+    return undefined;
+  }
+}

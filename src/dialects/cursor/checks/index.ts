@@ -1,0 +1,19 @@
+/** The catalogue of this dialect, and how it is run: turn by turn, so that what a turn has worked out is used by all its rules. */
+import type { Rule, Verdict } from "../../../model/check.js";
+import type { CursorModel } from "../finish.js";
+import { blobRules } from "./blobs.js";
+import { type CursorRule, verdictsOf } from "./rule.js";
+import { transportRules } from "./transport.js";
+import { uplinkRules } from "./uplink.js";
+
+export const cursorChecks: readonly CursorRule[] = [...transportRules, ...uplinkRules, ...blobRules];
+
+export const cursorRules: readonly Rule[] = cursorChecks;
+
+export function* cursorVerdicts(model: CursorModel, wanted: (ruleId: string) => boolean): Generator<Verdict> {
+  const rules = cursorChecks.filter((rule) => wanted(rule.id));
+  for (const turn of model.turns) {
+    for (const rule of rules) if (rule.turn !== undefined) yield* verdictsOf(rule, turn, rule.turn(turn, model));
+  }
+  for (const rule of rules) if (rule.session !== undefined) yield* verdictsOf(rule, null, rule.session(model));
+}

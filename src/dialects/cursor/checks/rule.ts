@@ -1,0 +1,86 @@
+/** A rule of this dialect: its data, and a function that says what is wrong with one turn. Saying nothing means that it holds. */
+import type { Severity } from "../../../core/code-table.js";
+import type { Place } from "../../../core/place.js";
+import type { Printable, Words } from "../../../core/printable.js";
+import type { Rule, Verdict } from "../../../model/check.js";
+import type { CursorModel } from "../finish.js";
+import type { CursorTurn } from "../turn.js";
+
+/** The capture lacks what the rule needs: neither pass nor finding. */
+export interface NotCheckable {
+  readonly why: string;
+}
+
+export interface Violated {
+  /** What is wrong, with the numbers. */
+  readonly says: Words;
+  readonly places: readonly Place[];
+  /** Stable inside the turn: "kv 3", "seqno 7". */
+  readonly subject: string;
+  /** The verdict rests on bytes that the capture lost or mangled. */
+  readonly damaged?: boolean;
+  readonly severity?: Severity;
+  readonly remedy?: string;
+  readonly detail?: { readonly [key: string]: Printable };
+}
+
+export type Judgement = NotCheckable | Violated;
+
+export interface CursorRule extends Rule {
+  /** Judges one turn. */
+  readonly turn?: (turn: CursorTurn, model: CursorModel) => Iterable<Judgement>;
+  /** Judges what belongs to no turn. */
+  readonly session?: (model: CursorModel) => Iterable<Judgement>;
+}
+
+export function isViolated(judgement: Judgement): judgement is Violated {
+  return "says" in judgement;
+}
+
+export function verdictsOf(rule: CursorRule, turn: CursorTurn | null, judgements: Iterable<Judgement>): Verdict[] {
+  const out: Verdict[] = [];
+  for (const judgement of judgements) {
+    if (isViolated(judgement)) out.push(violation(rule, turn, judgement));
+    else out.push({ rule: rule.id, verdict: "not-checkable", turn, why: judgement.why });
+  }
+  return out.length > 0 ? out : [{ rule: rule.id, verdict: "holds", turn }];
+}
+
+function violation(rule: CursorRule, turn: CursorTurn | null, found: Violated): Verdict {
+  const { says, places, subject, damaged, severity, remedy, detail } = found;
+  return {
+    rule: rule.id,
+    verdict: "violated",
+    turn,
+    statement: says,
+    places,
+    evidence: damaged === true ? "damaged" : "exact",
+    subject,
+    ...(severity === undefined ? {} : { severity }),
+    ...(remedy === undefined ? {} : { remedy }),
+    ...(detail === undefined ? {} : { detail }),
+  };
+}
+
+/** Why a rule that looks at the downlink cannot be judged; undefined: it can. */
+export function noDownlink(turn: CursorTurn): string | undefined {
+  const { call } = turn;
+  if (call === null) return "the downlink of this request is not in the capture";
+  if (call.httpError !== null) return "the call failed before its stream began";
+  if (call.downlink.frames.total > 0 || call.downlink.faults.stream.count > 0) return undefined;
+  return call.downlink.gaps.length > 0
+    ? `the response is not in the capture (${call.downlink.gaps[0]!.why})`
+    : undefined;
+}
+
+/** Why a rule that looks at the appends cannot be judged; undefined: it can. */
+export function noAppends(turn: CursorTurn): string | undefined {
+  if (turn.call?.uplink) return "a Run request has no append_seqno";
+  return turn.uplink.length === 0 ? "no append of this request is in the capture" : undefined;
+}
+
+/** Examples named in one statement. */
+export function examples(values: readonly (string | number)[], limit = 8): string {
+  const shown = values.slice(0, limit).join(", ");
+  return values.length > limit ? `${shown} and ${values.length - limit} more` : shown;
+}

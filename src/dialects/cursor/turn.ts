@@ -1,0 +1,356 @@
+/** One request id and epoch as a turn. Large parts are worked out when they are asked for and kept for the last few turns only. */
+import type { Place } from "../../core/place.js";
+import type { Printable, Words } from "../../core/printable.js";
+import { exactly, isExact, isKnown, millisBetween, unknownWhen, type When } from "../../core/time.js";
+import type { Loss, OpenItem, Outcome, Step, Turn, TurnError, Usage } from "../../model/conversation.js";
+import type { ProtoMessage } from "../../model/schema.js";
+import { type Epoch, startOf } from "./epochs.js";
+import { factsOf } from "./facts.js";
+import type { Blobs } from "./ledger.js";
+import type { Checkpoint, DownItem, RunFacts, UpItem } from "./model.js";
+import { type Ending, endingOf, lossOf, recoveredOf } from "./outcome.js";
+import { execAnswer, type Pairs, pairUp, toolTimes } from "./pairs.js";
+import type { ClientFacts, DownCall } from "./request-log.js";
+import { type Reading, stateOfCheckpoint } from "./server-message.js";
+import { stepsOf } from "./steps.js";
+import { type Entry, timeline } from "./timeline.js";
+import { turnJson } from "./turn-json.js";
+
+/** What turns share. */
+export interface TurnServices {
+  readonly reading: Reading;
+  readonly blobs: Blobs;
+  readonly views: ViewCache;
+  /** Whether bytes of the capture are missing outside of any exchange: what is absent may just be unseen. */
+  readonly captureLost: boolean;
+}
+
+/** What is worked out of one turn; each part when it is first asked for. */
+export class TurnView {
+  private entries_: readonly Entry[] | null = null;
+  private steps_: readonly Step[] | null = null;
+
+  constructor(
+    readonly pairs: Pairs,
+    private readonly makeEntries: () => readonly Entry[],
+    private readonly makeSteps: (entries: readonly Entry[]) => readonly Step[],
+  ) {}
+
+  get entries(): readonly Entry[] {
+    this.entries_ ??= this.makeEntries();
+    return this.entries_;
+  }
+
+  get steps(): readonly Step[] {
+    this.steps_ ??= this.makeSteps(this.entries);
+    return this.steps_;
+  }
+}
+
+/** The views of the last few turns. */
+export class ViewCache {
+  private readonly views = new Map<CursorTurn, TurnView>();
+
+  get(turn: CursorTurn, make: () => TurnView): TurnView {
+    let view = this.views.get(turn);
+    if (view === undefined) {
+      view = make();
+      this.views.set(turn, view);
+      if (this.views.size > 8) this.views.delete(this.views.keys().next().value!);
+    }
+    return view;
+  }
+}
+
+export interface Placing {
+  readonly conversationId: string | null;
+  readonly index: number;
+  readonly attempt: number;
+  readonly retryOf: string | null;
+}
+
+export class CursorTurn implements Turn {
+  readonly dialect = "cursor";
+  readonly requestId: string | null;
+  readonly epochNumber: number;
+  readonly call: DownCall | null;
+  readonly uplink: readonly UpItem[];
+  /** The run_request, or the prewarm_request where none follows. */
+  readonly run: RunFacts | null;
+  readonly runId: string | null;
+  readonly clientFacts: ClientFacts | null;
+  readonly ending: Ending;
+  readonly outcome: Outcome;
+  readonly error: TurnError | null;
+  readonly loss: readonly Loss[];
+  readonly recovered: readonly string[];
+  readonly start: When;
+  readonly end: When;
+  readonly durationMs: number | null;
+  readonly usage: Usage | null;
+  conversationId: string | null = null;
+  index = 0;
+  attempt = 0;
+  retryOf: string | null = null;
+
+  constructor(
+    readonly epoch: Epoch,
+    readonly services: TurnServices,
+  ) {
+    this.requestId = epoch.log.id;
+    this.epochNumber = epoch.epoch;
+    this.call = epoch.call;
+    this.uplink = epoch.uplink;
+    this.run = runOf(epoch.uplink);
+    this.clientFacts = epoch.call?.client ?? epoch.log.client;
+    this.runId = this.run?.runId ?? this.clientFacts?.originalRequestId ?? null;
+    this.ending = endingOf(epoch);
+    this.outcome = this.ending.outcome;
+    this.error = this.ending.error;
+    this.loss = lossOf(epoch);
+    this.recovered = recoveredOf(epoch);
+    this.start = startOf(epoch) ?? unknownWhen;
+    this.end = endOf(epoch, this.start);
+    this.durationMs = durationOf(epoch, this.end);
+    this.usage = usageOf(this.down);
+  }
+
+  /** Where it stands among the other turns, once they are all known. */
+  settle(placing: Placing): void {
+    this.conversationId = placing.conversationId;
+    this.index = placing.index;
+    this.attempt = placing.attempt;
+    this.retryOf = placing.retryOf;
+  }
+
+  get down(): readonly DownItem[] {
+    return this.call?.downlink.items ?? [];
+  }
+
+  /** Whether a direction was lost in part: a verdict on what is absent from it rests on damaged bytes. */
+  lost(direction: "up" | "down"): boolean {
+    return this.services.captureLost || this.loss.some((loss) => loss.direction === direction);
+  }
+
+  get view(): TurnView {
+    return this.services.views.get(this, () => this.makeView());
+  }
+
+  get pairs(): Pairs {
+    return this.view.pairs;
+  }
+
+  get steps(): readonly Step[] {
+    return this.view.steps;
+  }
+
+  get open(): readonly OpenItem[] {
+    return openItems(this.pairs, this.lost("up"), this.lost("down"));
+  }
+
+  get facts(): readonly Words[] {
+    return factsOf(this);
+  }
+
+  get checkpoints(): readonly Checkpoint[] {
+    return this.down.flatMap(({ detail }) => (detail.type === "checkpoint" ? [detail.checkpoint] : []));
+  }
+
+  state(checkpoint: Checkpoint): ProtoMessage {
+    return stateOfCheckpoint(checkpoint, this.services.reading);
+  }
+
+  get action(): string | null {
+    return this.run === null ? null : this.run.type === "prewarm" ? "prewarm_request" : this.run.action;
+  }
+
+  get model(): string | null {
+    return this.run?.model ?? null;
+  }
+
+  get prompt(): string | null {
+    return this.run?.prompt ?? null;
+  }
+
+  get text(): string {
+    return this.call?.downlink.text.read() ?? "";
+  }
+
+  get thinking(): string {
+    return this.call?.downlink.thinking.read() ?? "";
+  }
+
+  get transport(): string {
+    if (this.call === null) return "RunSSE+BidiAppend";
+    return this.call.channel === "Run" ? "Run" : `${this.call.channel}+BidiAppend`;
+  }
+
+  get http(): string | null {
+    return this.clientFacts?.http ?? null;
+  }
+
+  get client(): string | null {
+    return this.clientFacts?.userAgent ?? null;
+  }
+
+  get messages(): number {
+    return (this.call?.downlink.frames.total ?? 0) + this.uplink.length;
+  }
+
+  get upBytes(): number {
+    return this.uplink.reduce((sum, item) => sum + item.bytes, 0);
+  }
+
+  get downBytes(): number {
+    return this.call?.downlink.frames.bodyBytes ?? 0;
+  }
+
+  get parentRequestId(): string | null {
+    return this.clientFacts?.parentRequestId ?? null;
+  }
+
+  get place(): Place {
+    return this.call?.place ?? this.uplink[0]?.place ?? this.epoch.lost[0]!.place;
+  }
+
+  json(): { readonly [key: string]: Printable } {
+    return turnJson(this);
+  }
+
+  private makeView(): TurnView {
+    const { down, uplink, call } = this;
+    const pairs = pairUp(down, uplink);
+    return new TurnView(
+      pairs,
+      () => timeline({ down, up: uplink, pairs, exact: this.hasExactTimes }),
+      (entries) =>
+        stepsOf(
+          entries,
+          {
+            pairs,
+            blobs: this.services.blobs,
+            upChannel: call?.channel === "Run" ? "Run" : "BidiAppend",
+            downChannel: call?.channel ?? "RunSSE",
+            upLost: this.lost("up"),
+            downLost: this.lost("down"),
+          },
+          this.endingStep(entries),
+        ),
+    );
+  }
+
+  /** Every message has the time of its packets. */
+  get hasExactTimes(): boolean {
+    if (this.call?.recorder === "har") return false;
+    return isKnown(this.start) && this.uplink.every((item) => isKnown(item.when) && isExact(item.when));
+  }
+
+  /** How a stream ended that no EndStream closes. */
+  private endingStep(entries: readonly Entry[]): Step | null {
+    const { call, ending } = this;
+    if (ending.how === "" || call === null) return null;
+    const last = entries.at(-1);
+    const when = isKnown(this.end) ? exactly(this.end.latest) : (last?.until ?? unknownWhen);
+    return {
+      when,
+      until: when,
+      direction: "down",
+      channel: call.channel,
+      lane: "control",
+      kind: "end of stream",
+      count: 0,
+      bytes: 0,
+      chars: 0,
+      flags: -1,
+      says: [ending.how],
+      place: last?.direction === "down" ? last.item.place : call.place,
+      pair: null,
+      state: endState(this.outcome),
+    };
+  }
+}
+
+function endState(outcome: Outcome): string {
+  switch (outcome) {
+    case "canceled":
+    case "failed":
+    case "completed":
+    case "dropped":
+      return outcome;
+    case "truncated":
+      return "broken";
+    case "unknown":
+      return "truncated";
+  }
+}
+
+function runOf(uplink: readonly UpItem[]): RunFacts | null {
+  let prewarm: RunFacts | null = null;
+  for (const { detail } of uplink) {
+    if (detail.type === "run") return detail;
+    if (detail.type === "prewarm") prewarm ??= detail;
+  }
+  return prewarm;
+}
+
+function endOf(epoch: Epoch, start: When): When {
+  const { call } = epoch;
+  const at = call?.downlink.end?.when;
+  if (call === null || at === undefined || !isKnown(at)) return lastKnown(epoch, start);
+  if (call.recorder !== "har") return call.downlink.end!.reason === "complete" ? at : lastFrame(epoch, at);
+  // A HAR's end is its start plus a rounded duration.
+  return isKnown(start) && at.latest !== start.earliest ? { earliest: start.earliest, latest: at.latest } : at;
+}
+
+/** The last response byte, where no end of the body was seen. */
+function lastFrame(epoch: Epoch, fallback: When): When {
+  return epoch.call?.downlink.items.at(-1)?.until ?? fallback;
+}
+
+function lastKnown(epoch: Epoch, start: When): When {
+  let last = unknownWhen;
+  for (const item of epoch.uplink) if (isKnown(item.when) && item.when.latest > last.latest) last = item.when;
+  const frame = epoch.call?.downlink.items.at(-1)?.until;
+  if (frame !== undefined && isKnown(frame) && frame.latest > last.latest) last = frame;
+  return isKnown(last) && isKnown(start) ? { earliest: start.earliest, latest: last.latest } : unknownWhen;
+}
+
+function durationOf(epoch: Epoch, end: When): number | null {
+  const { call } = epoch;
+  if (call === null) return null;
+  if (call.recorder === "har") return call.durationMs === null ? null : Math.round(call.durationMs);
+  return isKnown(call.opened) && isKnown(end) ? millisBetween(call.opened.earliest, end.latest) : null;
+}
+
+function usageOf(down: readonly DownItem[]): Usage | null {
+  for (let i = down.length - 1; i >= 0; i--) {
+    const { detail } = down[i]!;
+    if (detail.type === "turn-ended") return detail.usage;
+  }
+  return null;
+}
+
+function openItems(pairs: Pairs, upLost: boolean, downLost: boolean): OpenItem[] {
+  const out: OpenItem[] = [];
+  if (!upLost) {
+    for (const op of pairs.kv) {
+      if (op.answers.length === 0)
+        out.push({ family: "kv", id: String(op.id), what: `${op.op}_blob_args`, place: op.item.place });
+    }
+    for (const call of pairs.exec) {
+      if (execAnswer(call).settled === null)
+        out.push({ family: "exec", id: String(call.id), what: call.kind, place: call.item.place });
+    }
+    for (const query of pairs.queries) {
+      if (query.answers.length === 0)
+        out.push({ family: "interaction", id: String(query.id), what: query.branch, place: query.item.place });
+    }
+  }
+  if (downLost) return out;
+  for (const life of pairs.tools) {
+    const times = toolTimes(life);
+    if (life.scope === "" && times.started && !times.completed)
+      out.push({ family: "tool_call", id: life.callId, what: life.tool, place: life.events[0]!.item.place });
+  }
+  return out;
+}
