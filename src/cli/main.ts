@@ -57,13 +57,9 @@ function programFor(io: Io, run: (row: CommandRow, call: Call) => Promise<void>)
       .copyInheritedSettings(program)
       .showHelpAfterError(`(cursor-wire ${row.name} --help shows the options)`)
       .addHelpText("after", examplesText(row.examples));
-    // One variadic argument behind the names in the help: commands sort out their arguments themselves.
-    for (const arg of row.args === "<a> <b>" || row.args === "<capture> <place>"
-      ? row.args.split(" ")
-      : [argumentOf(row)]) {
-      command.argument(arg);
-    }
-    if (argumentOf(row) !== row.args && row.name === "blobs") command.usage(`${row.args} [options]`);
+    // Commands sort out their arguments themselves: a place, or the verb of `blobs`, stands among the captures.
+    for (const arg of row.commanderArgs ?? [row.args]) command.argument(arg);
+    if (row.commanderArgs !== undefined) command.usage(`[options] ${row.args}`);
     command.action((...given: unknown[]) => {
       const args = given.slice(0, -2).flat() as string[];
       return run(row, { args, options: given.at(-2) as Options, io });
@@ -71,10 +67,6 @@ function programFor(io: Io, run: (row: CommandRow, call: Call) => Promise<void>)
     program.addCommand(command);
   }
   return program;
-}
-
-function argumentOf(row: CommandRow): string {
-  return row.args.startsWith("<") ? row.args : "[capture...]";
 }
 
 function examplesText(examples: readonly string[]): string {

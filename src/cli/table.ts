@@ -5,7 +5,10 @@ import { outputOptions, readingOptions, selectionOptions } from "./options.js";
 
 export interface CommandRow {
   readonly name: string;
+  /** As the help shows them. */
   readonly args: string;
+  /** As commander is told, where that differs. */
+  readonly commanderArgs?: readonly string[];
   readonly about: string;
   readonly examples: readonly string[];
   options(command: Command): Command;
@@ -108,6 +111,7 @@ export const commandTable: readonly CommandRow[] = [
   {
     name: "blobs",
     args: "[list|tree|cat|extract] [capture...]",
+    commanderArgs: ["[capture...]"],
     about: "the blob ledger; the graph of a checkpoint; one blob; all blobs into a folder",
     examples: [
       "blobs session.har",
@@ -125,6 +129,7 @@ export const commandTable: readonly CommandRow[] = [
   {
     name: "diff",
     args: "<a> <b>",
+    commanderArgs: ["<a>", "<b>"],
     about: "the first divergence of each turn of two captures",
     examples: ["diff good.har bad.har", "diff before.pcapng after.pcapng --exit-code --format json"],
     options: (command) =>
@@ -145,6 +150,7 @@ export const commandTable: readonly CommandRow[] = [
   {
     name: "show",
     args: "<capture> <place>",
+    commanderArgs: ["[capture...]"],
     about: "hex, envelope, fields and meaning of one place that a report printed",
     examples: ["show session.har 'session.har#7/response@1234..1298'", "show session.pcapng '#412-415'"],
     options: (command) => outputOptions(readingOptions(command), ["text", "json"]),
