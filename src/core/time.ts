@@ -45,8 +45,10 @@ export function millisBetween(from: Nanos, to: Nanos): number {
   return Math.round(Number(to - from) / 1e6);
 }
 
+/** Exact to the nanosecond, also for milliseconds since 1970, where a product of doubles is not. */
 export function millis(ms: number): Nanos {
-  return BigInt(Math.round(ms * 1e6));
+  const whole = Math.trunc(ms);
+  return BigInt(whole) * 1_000_000n + BigInt(Math.round((ms - whole) * 1e6));
 }
 
 export function minNanos(a: Nanos, b: Nanos): Nanos {
