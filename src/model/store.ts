@@ -62,6 +62,4 @@ export interface StoreTreeLine {
 export interface StoreOptions {
   /** Rule levels as users set them; rules that are not in it keep their own severity. */
   readonly levels?: ReadonlyMap<string, Severity | "off">;
-  /** Rules to leave out of the run do not change what is read. */
-  readonly check?: boolean;
 }
