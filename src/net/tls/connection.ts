@@ -30,6 +30,9 @@ import { type Suite, suiteOf } from "./suites.js";
 import { TranscriptKeeper } from "./transcript.js";
 import { type ClosedBy, closedPhrase } from "./why.js";
 
+/** Of one direction, while the other's lag behind. */
+const unpairedHellos = 16;
+
 type TlsCode = Extract<keyof typeof tlsCodes, `tls.${string}`>;
 
 export class Connection implements SideHost {
@@ -42,8 +45,11 @@ export class Connection implements SideHost {
   private readonly noted = new Set<TlsCode>();
   private readonly closedBy: { up: ClosedBy | null; down: ClosedBy | null } = { up: null, down: null };
   private readonly over = new Set<Direction>();
+  /** Of the last handshake that has both; of the first, while it has one. */
   private hello: ClientHello | undefined;
   private server: ServerHello | undefined;
+  private readonly hellos: ClientHello[] = [];
+  private readonly servers: ServerHello[] = [];
   private suite: Suite | undefined;
   private session: Session | undefined;
   private extensions: EncryptedExtensions | undefined;
@@ -237,17 +243,15 @@ export class Connection implements SideHost {
       this.note("tls.bad-hello", mark, { what: "client" });
       return this.closeSide(this.up, "tls.bad-hello", mark);
     }
-    this.hello = hello;
+    this.hello ??= hello;
     this.sni = hello.sni ?? this.sni;
     this.transcript.begin(whole);
-    if (this.agreed) {
-      // Renegotiation: the server hello that follows belongs to this one.
-      this.server = undefined;
-      return;
-    }
-    this.early = this.retried ? "refused" : hello.earlyData ? "offered" : "none";
+    if (!this.agreed) this.early = this.retried ? "refused" : hello.earlyData ? "offered" : "none";
     this.retrying = false;
-    if (this.server !== undefined) this.agree(this.server, hello, mark);
+    // The answer to a HelloRetryRequest repeats the random; nothing else asks twice in TLS 1.3.
+    if (this.retried || this.tls13) this.hellos.length = 0;
+    this.hellos.push(hello);
+    this.pairHellos(mark);
   }
 
   private serverHello(body: Bytes, mark: Mark): void {
@@ -262,8 +266,24 @@ export class Connection implements SideHost {
       this.retried = true;
       return;
     }
+    this.server ??= server;
+    this.servers.push(server);
+    this.pairHellos(mark);
+  }
+
+  /** Hellos belong together in their order, each direction's own: a renegotiation brings another pair. */
+  private pairHellos(mark: Mark): void {
+    if (this.hellos.length > unpairedHellos || this.servers.length > unpairedHellos) {
+      return this.closeBoth("tls.bad-hello", mark);
+    }
+    const [hello] = this.hellos;
+    const [server] = this.servers;
+    if (hello === undefined || server === undefined) return;
+    this.hellos.shift();
+    this.servers.shift();
+    this.hello = hello;
     this.server = server;
-    if (this.hello !== undefined) this.agree(server, this.hello, mark);
+    this.agree(server, hello, mark);
   }
 
   private agree(server: ServerHello, hello: ClientHello, mark: Mark): void {
@@ -273,6 +293,7 @@ export class Connection implements SideHost {
     this.alpn = server.alpn ?? this.alpn;
     this.recheck = true;
     const tls13 = server.version === 0x0304;
+    if (tls13 && this.agreed) return;
     if (!tls13 && (server.version < 0x0301 || server.version > 0x0303)) {
       return this.closeBoth("tls.unknown-version", mark);
     }
@@ -332,8 +353,8 @@ export class Connection implements SideHost {
   private innerSettled(): boolean {
     if (!this.tls13) return true;
     if (this.outbox.waiting > this.context.limits.undecryptedBytesPerFlow) return true;
-    if (this.early === "offered" && this.up.epoch?.kind === "early" && this.up.state === "open") return false;
     if (this.extensions !== undefined) return true;
+    if (this.early === "offered" && this.up.epoch?.kind === "early" && this.up.state !== "closed") return false;
     const { down } = this;
     if (down.state === "closed" || down.state === "ended" || this.over.has("down")) return true;
     return down.epochs[0]?.opener() === undefined || down.epoch?.kind === "application";

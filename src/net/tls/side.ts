@@ -69,6 +69,9 @@ export class Side {
   readonly epochs: Epoch[] = [];
   readonly joiner = new MessageJoiner();
   private readonly cutter = new RecordCutter();
+  private waitsFor = 0;
+  /** New keys are due, and not agreed on yet. */
+  private changing = false;
   private sequence = 0;
   private trials = freeTrials;
   private failures = 0;
@@ -112,26 +115,30 @@ export class Side {
     this.joiner.reset();
   }
 
-  /** Stops until `resume`; events that come meanwhile are the connection's to keep. */
-  wait(): void {
+  /** Stops until keys from `epoch` on are known; events that come meanwhile are the connection's to keep. */
+  wait(epoch = Math.max(this.at, 0)): void {
     this.state = "waiting";
+    this.waitsFor = epoch;
     this.cutter.unpin();
   }
 
   resume(): void {
     if (this.state !== "waiting") return;
     this.state = "open";
+    if (this.changing) this.enter(this.at + 1);
+    this.changing = false;
     this.drain();
   }
 
   /** Whether what it waits for may be there. */
   get ready(): boolean {
-    return this.at < 0 && !this.host.agreed ? this.host.refusesEarly(this) : this.canOpen();
+    if (this.at < 0 && !this.host.agreed) return this.host.refusesEarly(this);
+    return this.canOpen(this.waitsFor);
   }
 
   /** Whether any of the keys from here on are known. */
-  canOpen(): boolean {
-    for (let i = Math.max(this.at, 0); i < this.epochs.length; i++) {
+  canOpen(from = Math.max(this.at, 0)): boolean {
+    for (let i = from; i < this.epochs.length; i++) {
       if (this.epochs[i]!.opener() !== undefined) return true;
     }
     return false;
@@ -340,9 +347,15 @@ export class Side {
       if (this.trials < 1) return this.giveUp(cut.mark);
       return this.cutter.reject(this.skippedBytes);
     }
-    const opener = this.epoch?.opener();
+    const { epoch } = this;
+    if (epoch?.kind === "early" && !this.canOpen(this.at + 1)) {
+      // It may be the first record under keys that are not there yet.
+      this.cutter.undo(cut);
+      return this.wait(this.at + 1);
+    }
+    const opener = epoch?.opener();
     opener?.passed(cut.record);
-    if (this.epoch?.kind === "early") return this.host.earlyUnread(this, cut.mark);
+    if (epoch?.kind === "early") return this.host.earlyUnread(this, cut.mark);
     if (opener === undefined) {
       if (++this.passedOver > unreadHandshake) this.giveUp(cut.mark);
       return;
@@ -384,12 +397,18 @@ export class Side {
       case contentType.alert:
         return this.alert(content, mark);
       case contentType.changeCipherSpec:
-        // Renegotiation: the hellos went by inside the old keys.
-        if (!this.host.tls13 && this.epochs[this.at + 1] !== undefined) this.enter(this.at + 1);
+        if (!this.host.tls13) this.renegotiated();
         return;
       default:
         return;
     }
+  }
+
+  /** The hellos went by inside the old keys; what follows is under new ones. */
+  private renegotiated(): void {
+    if (this.epochs[this.at + 1] !== undefined) return this.enter(this.at + 1);
+    this.changing = true;
+    this.wait(this.at + 1);
   }
 
   private alert(content: Bytes, mark: Mark): void {
