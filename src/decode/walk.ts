@@ -42,6 +42,7 @@ export interface WalkOptions {
 interface Known {
   readonly name: string;
   readonly type: ValueType | null;
+  readonly repeated: boolean;
   readonly map: { readonly key: ValueType; readonly value: ValueType } | null;
 }
 
@@ -56,15 +57,24 @@ export function walkFields(table: MessageTable | null, bytes: Bytes, options: Wa
 function lookupIn(table: MessageTable | null): Lookup {
   return (number) => {
     const field = table?.field(number);
-    return field && { name: field.name, type: field, map: field.map };
+    return field && { name: field.name, type: field, repeated: field.repeated, map: field.map };
   };
 }
 
 function lookupInEntry(map: NonNullable<Known["map"]>): Lookup {
   return (number) => {
     if (number !== 1 && number !== 2) return undefined;
-    return number === 1 ? { name: "key", type: map.key, map: null } : { name: "value", type: map.value, map: null };
+    const [name, type] = number === 1 ? (["key", map.key] as const) : (["value", map.value] as const);
+    return { name, type, repeated: false, map: null };
   };
+}
+
+/** A field on another wire type than its own is read like an unknown one. */
+function fitting(known: Known | undefined, wire: number): Known | undefined {
+  const own = known?.map == null ? known?.type?.wire : LEN;
+  if (known === undefined || own === wire || (wire === LEN && known.repeated && own !== START_GROUP)) return known;
+  const message = known.type?.type === MESSAGE || known.type?.type === GROUP;
+  return message && known.map === null && (wire === LEN || wire === START_GROUP) ? known : undefined;
 }
 
 class Walker {
@@ -84,7 +94,7 @@ class Walker {
   ): void {
     const { fields } = rawFields(this.bytes, range.valueStart, range.valueEnd, this.options.nesting);
     for (const field of fields) {
-      const known = lookup(field.number);
+      const known = fitting(lookup(field.number), field.wire);
       const place = `${type ?? ""}/${field.number}`;
       const { start, valueStart, end } = field;
       const here = `${path}${field.number}`;
