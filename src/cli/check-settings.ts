@@ -8,6 +8,7 @@ import { type CheckOptions, catalogue } from "../check/index.js";
 import { matchingRules, parseRuleSetting, resolveLevels } from "../check/levels.js";
 import { dialects } from "../dialects/index.js";
 import type { Rule } from "../model/check.js";
+import { storeRules } from "../store/index.js";
 import type { Call } from "./call.js";
 import { readUserFile } from "./capture.js";
 
@@ -20,7 +21,9 @@ export interface CheckSettings {
 }
 
 export function allRules(): readonly Rule[] {
-  return catalogue(dialects.flatMap((dialect): readonly Rule[] => dialect.rules));
+  const rules = [...dialects.flatMap((dialect): readonly Rule[] => dialect.rules), ...storeRules];
+  const seen = new Set<string>();
+  return catalogue(rules.filter((rule) => !seen.has(rule.id) && seen.add(rule.id)));
 }
 
 /** Throws CursorWireError `usage.*` for a file that cannot be used and for rules that do not exist. */

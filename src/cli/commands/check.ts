@@ -1,18 +1,13 @@
 /** `check`: findings with an exit code for CI. */
-import { writeFileSync } from "node:fs";
-import { resolve } from "node:path";
-import { writeBaseline } from "../../check/baseline.js";
 import { type Gate, judge } from "../../check/gate.js";
-import { CursorWireError } from "../../core/errors.js";
 import type { Analysis } from "../../model/report.js";
 import { findingReports } from "../../report/findings/index.js";
 import { reportNamed } from "../../report/index.js";
-import { many } from "../../report/numbers.js";
 import { type Call, exitCodes } from "../call.js";
 import { type CheckSettings, checkSettings } from "../check-settings.js";
-import { reason } from "../output.js";
 import { runReport } from "../run-report.js";
 import { explainRule, listRules } from "./rules.js";
+import { saveBaseline } from "./save-baseline.js";
 
 export async function run(call: Call): Promise<number> {
   const { options } = call;
@@ -30,7 +25,7 @@ export async function run(call: Call): Promise<number> {
     report: reportNamed(findingReports, options.format),
     showsDiagnostics: options.format === "text" || options.format === "json",
     prepare: (analysis, view) => {
-      if (options.writeBaseline !== undefined) saveBaseline(call, options.writeBaseline, analysis);
+      if (options.writeBaseline !== undefined) saveBaseline(call, options.writeBaseline, analysis.findings);
       gate = judged(analysis, settings, options.writeBaseline !== undefined);
       return { analysis, view: { ...view, gate } };
     },
@@ -44,13 +39,4 @@ function judged(analysis: Analysis, settings: CheckSettings, wrote: boolean): Ga
   const fresh = new Map<string, number>();
   for (const { fingerprint } of analysis.findings) fresh.set(fingerprint, (fresh.get(fingerprint) ?? 0) + 1);
   return judge(analysis, { ...settings.gate, baseline: wrote ? fresh : settings.baseline });
-}
-
-function saveBaseline(call: Call, path: string, analysis: Analysis): void {
-  try {
-    writeFileSync(resolve(call.io.cwd, path), writeBaseline(analysis.findings));
-  } catch (error) {
-    throw new CursorWireError("usage.output", `cannot write ${path}: ${reason(error)}`, { cause: error });
-  }
-  if (!call.options.quiet) call.io.err(`cursor-wire: ${path} accepts ${many(analysis.findings.length, "finding")}\n`);
 }
