@@ -35,6 +35,10 @@ export const decodeCodes = {
     severity: "warning",
     text: "bytes are missing before offset {offset}, and a message header with them: the rest of this direction cannot be framed",
   },
+  "decode.bad-base64": {
+    severity: "warning",
+    text: "the gRPC-Web text is no base64 at offset {offset}: the rest of this direction cannot be framed",
+  },
   "decode.no-codec": {
     severity: "warning",
     text: "a message is marked as compressed, but its codec ({codec}) is not known or not named",

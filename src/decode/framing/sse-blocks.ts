@@ -48,7 +48,7 @@ class SseFramer implements Framer {
 
   /** Takes the first `count` bytes: a block with its empty line. */
   private block(count: number, fault: MessageFault | null): void {
-    if (this.over !== null || this.resync) {
+    if (this.over !== null || this.resync || count > this.context.limits.messageBytes) {
       this.passOver(count);
       this.endOver();
       return;

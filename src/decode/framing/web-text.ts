@@ -8,6 +8,7 @@ import type { GapReason } from "../../model/exchange.js";
 import type { CutFault, Framed, Framer, FramerContext } from "./framer.js";
 
 const padding = 0x3d;
+const paddedGroup = /^[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]=|==)$/;
 
 export function webTextFramer(context: FramerContext, inner: (context: FramerContext) => Framer): Framer {
   return new WebTextFramer(context, inner);
@@ -22,7 +23,13 @@ class WebTextFramer implements Framer {
   /** Where groups of less than three bytes end: text offset and decoded offset, rising. */
   private readonly breaks: { readonly text: number; readonly out: number }[] = [{ text: 0, out: 0 }];
 
-  constructor(context: FramerContext, inner: (context: FramerContext) => Framer) {
+  /** Something that is no base64 was met. */
+  private dead = false;
+
+  constructor(
+    private readonly context: FramerContext,
+    inner: (context: FramerContext) => Framer,
+  ) {
     this.inner = inner({
       ...context,
       emit: (framed: Framed) =>
@@ -32,23 +39,41 @@ class WebTextFramer implements Framer {
   }
 
   push(bytes: Bytes, mark: Mark): void {
+    if (this.dead) return;
     const text = this.rest.length === 0 ? bytes : concat([this.rest, bytes]);
     const whole = text.length - (text.length % 4);
     for (let at = 0; at < whole; ) {
       // One run of groups: up to and with the first padded one.
       const pad = text.indexOf(padding, at);
       const end = pad < 0 || pad >= whole ? whole : pad - (pad % 4) + 4;
-      const out = new Uint8Array(Buffer.from(asBuffer(text.subarray(at, end)).toString("latin1"), "base64"));
-      this.textBytes += end - at;
-      this.outBytes += out.length;
-      if (out.length * 4 !== (end - at) * 3) this.breaks.push({ text: this.textBytes, out: this.outBytes });
-      this.inner.push(out, mark);
+      const run = asBuffer(text.subarray(at, end)).toString("latin1");
+      const good = soundLength(run);
+      this.run(run.slice(0, good), mark);
+      if (good < run.length) return this.die(mark);
       at = end;
     }
     this.rest = text.slice(whole);
   }
 
+  private run(text: string, mark: Mark): void {
+    if (text === "") return;
+    const out = new Uint8Array(Buffer.from(text, "base64"));
+    this.textBytes += text.length;
+    this.outBytes += out.length;
+    if (out.length * 4 !== text.length * 3) this.breaks.push({ text: this.textBytes, out: this.outBytes });
+    this.inner.push(out, mark);
+  }
+
+  private die(mark: Mark): void {
+    this.dead = true;
+    this.rest = this.rest.subarray(0, 0);
+    const place = this.context.place(mark, this.textBytes, this.textBytes + 4);
+    this.context.note({ code: "decode.bad-base64", place, detail: { offset: this.textBytes } });
+    this.inner.end("truncated");
+  }
+
   gap(length: number | undefined, why: GapReason): void {
+    if (this.dead) return;
     // A hole of whole groups is one of known size only when the text before it ends with a group.
     const known = length !== undefined && this.rest.length === 0 && length % 4 === 0;
     this.rest = this.rest.subarray(0, 0);
@@ -56,6 +81,7 @@ class WebTextFramer implements Framer {
   }
 
   end(cut: CutFault | null): void {
+    if (this.dead) return;
     this.inner.end(cut ?? (this.rest.length > 0 ? "truncated" : null));
   }
 
@@ -70,4 +96,12 @@ class WebTextFramer implements Framer {
     const from = this.breaks[low]!;
     return from.text + Math.floor(((out - from.out) * 4) / 3);
   }
+}
+
+/** Characters up to the first group that is no base64. */
+function soundLength(run: string): number {
+  const other = run.search(/[^A-Za-z0-9+/]/);
+  if (other < 0) return run.length;
+  const group = other - (other % 4);
+  return paddedGroup.test(run.slice(group, group + 4)) ? group + 4 : group;
 }
