@@ -98,9 +98,13 @@ export function isPlainFile(path: string): boolean {
   }
 }
 
-/** How often `needle` occurs in the file's raw bytes from `offset` on, at most `enough`. A quick native search; 0 when it cannot be read. */
-export function countInFile(path: string, needle: Bytes, offset: number, enough: number): number {
+/**
+ * How often `needle` occurs in the file's raw bytes right after `before`, at most `enough`. The search is native and looks for the
+ * needle's first byte, which should be a rare one; 0 when the file cannot be read.
+ */
+export function countInFile(path: string, before: Bytes, needle: Bytes, enough: number): number {
   const block = Buffer.allocUnsafe(1024 * 1024);
+  const context = before.length + needle.length - 1;
   let fd: number;
   try {
     fd = openSync(path, "r");
@@ -110,17 +114,16 @@ export function countInFile(path: string, needle: Bytes, offset: number, enough:
   try {
     let count = 0;
     let kept = 0;
-    let at = offset;
     for (;;) {
-      const got = readSync(fd, block, kept, block.length - kept, at);
+      const got = readSync(fd, block, kept, block.length - kept, null);
       if (got <= 0) return count;
-      at += got;
       const filled = block.subarray(0, kept + got);
-      for (let found = filled.indexOf(needle); found >= 0; found = filled.indexOf(needle, found + needle.length)) {
-        if (++count >= enough) return count;
+      for (let at = filled.indexOf(needle); at >= 0; at = filled.indexOf(needle, at + 1)) {
+        const start = at - before.length;
+        if (start >= 0 && filled.compare(before, 0, before.length, start, at) === 0 && ++count >= enough) return count;
       }
-      // An occurrence may straddle two blocks; shorter than the needle, so nothing is counted twice.
-      kept = Math.min(needle.length - 1, filled.length);
+      // What straddles two blocks starts in the kept part; that is too short to hold a whole occurrence, so none counts twice.
+      kept = Math.min(context, filled.length);
       block.copyWithin(0, filled.length - kept, filled.length);
     }
   } catch {

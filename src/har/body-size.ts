@@ -42,8 +42,7 @@ export function judgeSize(question: SizeQuestion): SizeVerdict {
 
 function breaksOffAtLimit({ pieces, kind, textSizes }: SizeQuestion, seen: number): boolean {
   if (kind !== "envelope" && kind !== "event-stream") return false;
-  if (!isLimit(seen) && !textSizes().some(isLimit)) return false;
-  return envelopeShape(pieces).shape === "partial";
+  return envelopeShape(pieces).shape === "partial" && (isLimit(seen) || textSizes().some(isLimit));
 }
 
 /** Sizes at which recorders cut: whole KiB or hundreds of kB, not small. */

@@ -35,7 +35,7 @@ export interface Recovered {
 
 export function fromBase64(text: JsonText): Recovered {
   const reader = new Base64Reader();
-  if (text.plain) for (const part of text.parts()) reader.push(part.toString("latin1"));
+  if (text.plain && text.parsed === undefined) for (const part of text.parts()) reader.push(part.toString("latin1"));
   else for (const chunk of text.chunks()) reader.push(chunk);
   const { pieces, fault } = reader.end();
   return { pieces, evidence: "exact", base64Fault: fault };
@@ -43,7 +43,7 @@ export function fromBase64(text: JsonText): Recovered {
 
 /** Text without an encoding. `declared`: the size in bytes that the producer gives, if any. */
 export function fromText(text: JsonText, kind: BodyKind, declared: number | undefined): Recovered {
-  if (text.plain) return fromAscii(text.pieces, kind, declared);
+  if (text.plain) return fromAscii(text.bytes, kind, declared);
   if (kind === "text" || kind === "json") {
     const utf8 = utf8OfText(text);
     if (!utf8.controls || utf8.replaced !== undefined) return fromUtf8(utf8, declared, true);

@@ -35,12 +35,18 @@ export interface ByteText {
 /** undefined: some character stands for no byte. */
 export function bytePerCharacter(text: JsonText): ByteText | undefined {
   const state: Reading = { windows1252: false, c1: false, high: false };
-  const raw = !text.utf8;
   const pieces: Bytes[] = [];
-  for (const part of text.parts()) {
-    const bytes = readBytes(part, raw, state);
+  if (text.parsed !== undefined) {
+    const bytes = readString(text.parsed, state);
     if (bytes === undefined) return undefined;
     pieces.push(bytes);
+  } else {
+    const raw = !text.utf8;
+    for (const part of text.parts()) {
+      const bytes = readBytes(part, raw, state);
+      if (bytes === undefined) return undefined;
+      pieces.push(bytes);
+    }
   }
   if (state.windows1252 && state.c1) return undefined;
   return { pieces, windows1252: state.windows1252, ascii: !state.high };
@@ -53,11 +59,34 @@ interface Reading {
   high: boolean;
 }
 
+function readString(text: string, state: Reading): Bytes | undefined {
+  const out = Buffer.allocUnsafe(text.length);
+  for (let i = 0; i < text.length; i++) {
+    const byte = byteOf(text.charCodeAt(i), state);
+    if (byte < 0) return undefined;
+    out[i] = byte;
+  }
+  return out;
+}
+
+/** The byte that a code point above 0x7F stands for, or the ASCII character itself; -1: none. */
+function byteOf(code: number, state: Reading): number {
+  if (code < 0x80) return code;
+  state.high = true;
+  if (code <= 0xff) {
+    if (isMappedByte[code] === 1) state.c1 = true;
+    return code;
+  }
+  const byte = code < toByte.length ? toByte[code]! : 0;
+  if (byte === 0) return -1;
+  state.windows1252 = true;
+  return byte;
+}
+
 /** JSON text in UTF-8 (or, `raw`, in bytes that are none) -> one byte per character. Escapes are never split: see JsonText.parts. */
 function readBytes(part: Buffer, raw: boolean, state: Reading): Bytes | undefined {
-  const out = new Uint8Array(part.length);
+  const out = Buffer.allocUnsafe(part.length);
   const length = part.length;
-  let high = 0;
   let to = 0;
   let i = 0;
   while (i < length) {
@@ -83,20 +112,11 @@ function readBytes(part: Buffer, raw: boolean, state: Reading): Bytes | undefine
       code = ((byte & 0x0f) << 12) | ((part[i + 1]! & 0x3f) << 6) | (part[i + 2]! & 0x3f);
       i += 3;
     } else return undefined;
-    if (code > 0xff) {
-      const own = code < toByte.length ? toByte[code]! : 0;
-      if (own === 0) return undefined;
-      state.windows1252 = true;
-      code = own;
-      high = 0x80;
-    } else {
-      if (isMappedByte[code] === 1) state.c1 = true;
-      high |= code;
-    }
+    code = byteOf(code, state);
+    if (code < 0) return undefined;
     out[to++] = code;
   }
-  if (high >= 0x80) state.high = true;
-  return to === length ? out : to > length >> 1 ? out.subarray(0, to) : out.slice(0, to);
+  return to > length >> 1 ? out.subarray(0, to) : Buffer.from(out.subarray(0, to));
 }
 
 /** Escape letter -> character; -1: no JSON escape. */

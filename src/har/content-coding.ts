@@ -1,7 +1,6 @@
 /** Whether a recorder left the Content-Encoding on a body that it stored. Most undo it; their headers say the coding all the same. */
 import { brotliDecompressSync, constants, inflateRawSync } from "node:zlib";
 import { type Bytes, concat, strictUtf8 } from "../core/bytes.js";
-import { type Headers, headerValue } from "../model/exchange.js";
 import { type BodyKind, envelopeShape, looksLikeJson, looksLikeProto, sizeOf } from "./shapes.js";
 
 export interface BodySizes {
@@ -11,9 +10,10 @@ export interface BodySizes {
   readonly wire: number | undefined;
 }
 
-/** The outermost content coding that the headers name, or undefined. */
-export function contentCoding(headers: Headers): string | undefined {
-  const codings = (headerValue(headers, "content-encoding") ?? "")
+/** The outermost coding of a Content-Encoding header, or undefined. */
+export function contentCoding(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const codings = header
     .split(",")
     .map((coding) => coding.trim().toLowerCase())
     .filter((coding) => coding !== "" && coding !== "identity");

@@ -3,7 +3,7 @@ import type { Sibling, SiblingReader } from "../capture/sibling.js";
 import type { Bytes } from "../core/bytes.js";
 import type { Detail, DiagnosticCode } from "../core/diagnostic.js";
 import type { Limits } from "../core/limits.js";
-import { type Evidence, type GapReason, headerValue } from "../model/exchange.js";
+import type { Evidence, GapReason } from "../model/exchange.js";
 import { fromBase64, fromParams, fromText, type Recovered } from "./body.js";
 import type { BodyFields } from "./body-fields.js";
 import { judgeSize } from "./body-size.js";
@@ -31,7 +31,7 @@ export interface BodyTools {
 export interface Absence {
   /** A body was due on the wire, as far as method, status and headers tell. */
   readonly due: boolean;
-  readonly why: GapReason;
+  why(): GapReason;
 }
 
 const noBody: EntryBody = { pieces: [], size: 0, evidence: "exact", contentDecoded: true, gap: undefined };
@@ -110,17 +110,18 @@ function declaredSize({ side, sizes }: BodyFields): number | undefined {
 // ---- bodies that are there ----
 
 function finished(fields: BodyFields, kind: BodyKind, recovered: Recovered, tools: BodyTools): EntryBody {
-  const { side, headers, mediaType, sizes, text } = fields;
+  const { side, mediaType, sizes, text } = fields;
   const { pieces, evidence, replaced } = recovered;
   noteRecovery(side, recovered, tools);
-  const coding = contentCoding(headers);
+  const coding = contentCoding(fields.known["content-encoding"]);
   const encoded = coding !== undefined && stillEncoded(coding, pieces, kind, mediaType, sizes);
   if (encoded) tools.note("har.body-kept-encoded", { side, encoding: coding });
-  const body = { pieces, size: sizeOf(pieces), evidence, contentDecoded: !encoded };
+  const size = sizeOf(pieces);
+  const body = (gap: EntryBody["gap"]): EntryBody => ({ pieces, size, evidence, contentDecoded: !encoded, gap });
   if (recovered.base64Fault !== undefined && evidence === "exact") {
     const declared = declaredSize(fields);
-    const length = declared !== undefined && declared > body.size ? declared - body.size : undefined;
-    return { ...body, gap: { length, why: "truncated-by-producer" } };
+    const length = declared !== undefined && declared > size ? declared - size : undefined;
+    return body({ length, why: "truncated-by-producer" });
   }
   const verdict = judgeSize({
     pieces,
@@ -128,22 +129,19 @@ function finished(fields: BodyFields, kind: BodyKind, recovered: Recovered, tool
     side,
     declared: comparableSize(fields, encoded, coding !== undefined),
     textSizes: () => {
-      if (text === undefined || text.empty || text.plain) return [];
+      if (text === undefined || text.plain || isBase64(fields.encoding)) return [];
       const utf8 = utf8OfText(text);
       return [utf8.bytes, utf8.units];
     },
   });
-  if (verdict.kind === "whole") return { ...body, gap: undefined };
+  if (verdict.kind === "whole") return body(undefined);
   const { seen, declared } = verdict;
   if (verdict.kind === "differs") {
     tools.note("har.body-size-differs", { side, seen, declared: verdict.declared });
-    return { ...body, gap: undefined };
+    return body(undefined);
   }
   tools.note("har.body-cut", { side, seen, declared: declared ?? "an unknown number of" });
-  return {
-    ...body,
-    gap: { length: declared === undefined ? undefined : declared - seen, why: "truncated-by-producer" },
-  };
+  return body({ length: declared === undefined ? undefined : declared - seen, why: "truncated-by-producer" });
 }
 
 /** The producer's size for what was stored, where it can be told which of its sizes that is. */
@@ -172,7 +170,7 @@ function absent(fields: BodyFields, absence: Absence, tools: BodyTools): EntryBo
   if (!absence.due || size === 0) return noBody;
   const emptyText = text !== undefined;
   if (size === undefined && (emptyText || side === "request") && discarded === undefined) return noBody;
-  const why = discarded !== undefined ? "discarded-by-producer" : size === undefined ? "not-captured" : absence.why;
+  const why = discarded !== undefined ? "discarded-by-producer" : size === undefined ? "not-captured" : absence.why();
   if (side === "request" && emptyText && sizes.wire !== undefined)
     tools.note("har.body-empty", { side, bytes: sizes.wire });
   else tools.note("har.body-absent", { side, why: discarded ?? why, bytes: size ?? "an unknown number of" });
@@ -180,13 +178,13 @@ function absent(fields: BodyFields, absence: Absence, tools: BodyTools): EntryBo
 }
 
 /** Bytes that were on the wire and are not in the file; 0: none, undefined: not known. */
-function absentSize({ side, sizes, headers }: BodyFields): number | undefined {
+function absentSize({ side, sizes, known }: BodyFields): number | undefined {
   const { decoded, wire } = sizes;
   // Recorders count frame headers and the like into bodySize: the content's own size goes first.
   if (side === "response" && decoded !== undefined) return decoded;
   if (decoded !== undefined && decoded > 0) return decoded;
   if (wire !== undefined && (side === "response" || wire > 0)) return wire;
-  const length = headerValue(headers, "content-length")?.trim() ?? "";
+  const length = known["content-length"]?.trim() ?? "";
   if (/^\d{1,15}$/.test(length)) return Number(length);
   return wire ?? decoded;
 }

@@ -1,20 +1,27 @@
 /**
- * Collects one value of the HAR while the splitter walks over it: its JSON text without the long body strings, and those apart.
- * All calls give the block and indices in it; between `enter` and `leave` (or a string that runs on) text is only remembered by index.
+ * Collects one value of the HAR while the splitter walks over it: its JSON text without the long body strings, and those apart. One
+ * capture serves all entries of a file in turn. Calls give the block and indices in it; text is copied only where a cut string or the
+ * end of a block interrupts it.
  */
-import { asBuffer, type Bytes, concat } from "../core/bytes.js";
 import { JsonText, unescapeJson } from "./json-text.js";
 
-export interface RawEntry {
+export interface EntryPlace {
   /** Ordinal of the log it stands in. */
   readonly log: number;
   /** Position among the elements of that log's entries. */
   readonly index: number;
-  /** First byte, and the byte after the last. */
+  /** Of its first byte. */
   readonly offset: number;
+}
+
+export interface RawEntry extends EntryPlace {
+  /** Of the byte after its last. */
   readonly end: number;
-  /** JSON text; undefined where it is over the limit or was not wanted. Cut strings are `placeholder(i)` in it. */
-  readonly text: Bytes | undefined;
+  /**
+   * JSON text, good until the next value begins; undefined where it is over the limit or was not wanted. Cut strings are placeholders
+   * in it, which `cutOf` turns back.
+   */
+  readonly text: Buffer | undefined;
   /** Bytes of the entry without its cut strings. */
   readonly bytes: number;
   readonly cuts: readonly JsonText[];
@@ -22,17 +29,25 @@ export interface RawEntry {
   readonly dropped: readonly { readonly key: string; readonly bytes: number }[];
 }
 
-/** Body strings from this many bytes on are cut out; below it a copy by JSON.parse is cheaper. */
-const cutBytes = 1024;
+/** Body strings from this many bytes on are cut out: their bytes are then decoded without a JavaScript string in between. */
+const cutBytes = 128;
 /** Strings under other keys are kept up to this many bytes. */
 const otherBytes = 1024 * 1024;
+/** A key that matters is not longer. */
+const keyBytes = 64;
+const spareBytes = 64 * 1024;
 const bodyKeys: ReadonlySet<string> = new Set(["text", "data"]);
 
 const mark = "\u0000cut:";
+const placeholders: Buffer[] = [];
 
 /** Stands for cut string `i` in an entry's text. A hostile file may write it itself and gets its own other body for it. */
-function placeholder(i: number): Bytes {
-  return Buffer.from(JSON.stringify(`${mark}${i}`).slice(1, -1), "latin1");
+function placeholder(i: number): Buffer {
+  const known = placeholders[i];
+  if (known !== undefined) return known;
+  const made = Buffer.from(JSON.stringify(`${mark}${i}`).slice(1, -1), "latin1");
+  if (i < 64) placeholders[i] = made;
+  return made;
 }
 
 /** The cut string that `text` stands for, or undefined. */
@@ -41,24 +56,38 @@ export function cutOf(text: string, cuts: readonly JsonText[]): JsonText | undef
 }
 
 export class EntryCapture {
-  private pieces: Bytes[] = [];
+  private place: EntryPlace = { log: 0, index: 0, offset: 0 };
+  private textLimit = 0;
+  private bodyLimit = 0;
+  /** Text that was interrupted. */
+  private spare = Buffer.allocUnsafe(spareBytes);
+  private copied = 0;
   private total = 0;
+  /** Start of the text in the current block that was not copied yet. */
   private from = 0;
   /** The string before the current one, where it may be its key: in this block, or a copy from an earlier one. */
   private keyStart = -1;
   private keyEnd = -1;
   private keyKept = "";
   /** The string that runs on into the next block. */
-  private open: Bytes[] = [];
+  private open: Buffer[] = [];
   private openBytes = 0;
-  private readonly cuts: JsonText[] = [];
-  private readonly dropped: { key: string; bytes: number }[] = [];
+  private cuts: JsonText[] = [];
+  private dropped: { key: string; bytes: number }[] = [];
 
-  constructor(
-    private readonly place: { readonly log: number; readonly index: number; readonly offset: number },
-    private readonly textLimit: number,
-    private readonly bodyLimit: number,
-  ) {}
+  /** A value begins. Limits are in bytes: of its text, and of each cut string. */
+  begin(place: EntryPlace, textLimit: number, bodyLimit: number): void {
+    this.place = place;
+    this.textLimit = textLimit;
+    this.bodyLimit = bodyLimit;
+    this.copied = 0;
+    this.total = 0;
+    this.keyStart = -1;
+    this.keyKept = "";
+    if (this.cuts.length > 0) this.cuts = [];
+    if (this.dropped.length > 0) this.dropped = [];
+    if (this.spare.length > 16 * spareBytes) this.spare = Buffer.allocUnsafe(spareBytes);
+  }
 
   /** A block is gone through from index `from` on. */
   enter(from: number): void {
@@ -67,17 +96,18 @@ export class EntryCapture {
 
   /** The block ends, outside a string. */
   leave(block: Buffer): void {
-    this.take(block.subarray(this.from));
+    this.copy(block, this.from, block.length);
     this.keepKey(block);
   }
 
   /** A string lies whole in the block, its content from `start` to `end`. */
   string(block: Buffer, start: number, end: number): void {
-    if (end - start >= cutBytes && this.cutWorthy(block, end - start)) {
-      this.take(block.subarray(this.from, start));
+    const bytes = end - start;
+    if (bytes >= cutBytes && (bytes > otherBytes || this.isBody(block))) {
+      this.copy(block, this.from, start);
       this.from = end;
-      if (bodyKeys.has(this.key(block))) this.cut([block.subarray(start, end)], end - start);
-      else this.drop(this.key(block), end - start);
+      if (this.isBody(block)) this.cut([block.subarray(start, end)], bytes);
+      else this.dropped.push({ key: this.key(block), bytes });
     } else {
       this.keyStart = start;
       this.keyEnd = end;
@@ -86,78 +116,92 @@ export class EntryCapture {
 
   /** A string starts at `start` and runs past the end of the block. */
   stringBegins(block: Buffer, start: number): void {
-    this.take(block.subarray(this.from, start));
+    this.copy(block, this.from, start);
     this.keepKey(block);
     this.open = [];
     this.openBytes = 0;
-    this.hold(block.subarray(start));
+    this.hold(block, start, block.length);
   }
 
   stringGoesOn(block: Buffer, from: number, to: number): void {
-    this.hold(block.subarray(from, to));
+    this.hold(block, from, to);
   }
 
   stringEnds(block: Buffer, from: number, to: number): void {
-    this.hold(block.subarray(from, to));
+    this.hold(block, from, to);
     this.from = to;
     const bytes = this.openBytes;
-    if (bodyKeys.has(this.keyKept) && bytes >= cutBytes) this.cut(this.open, bytes);
-    else if (bytes > otherBytes) this.drop(this.keyKept, bytes);
+    if (bytes >= cutBytes && bodyKeys.has(this.keyKept)) this.cut(this.open, bytes);
+    else if (bytes > otherBytes) this.dropped.push({ key: this.keyKept, bytes });
     else {
-      for (const piece of this.open) this.take(piece);
-      this.keyKept = bytes > 64 ? "" : unescapeJson(asBuffer(concat(this.open)));
+      for (const piece of this.open) this.copy(piece, 0, piece.length);
+      this.keyKept = bytes > keyBytes ? "" : unescapeJson(Buffer.concat(this.open));
       this.keyStart = -1;
     }
     this.open = [];
   }
 
+  /** The value ends in front of index `end` of the block, which is `offset` of the input. */
   finish(block: Buffer, end: number, offset: number): RawEntry {
-    this.take(block.subarray(this.from, end));
-    const over = this.total > this.textLimit;
-    return {
-      ...this.place,
-      end: offset,
-      text: over ? undefined : concat(this.pieces),
-      bytes: this.total,
-      cuts: this.cuts,
-      dropped: this.dropped,
-    };
+    const { place, cuts, dropped } = this;
+    let text: Buffer | undefined;
+    if (this.copied === 0 && this.total === 0) {
+      this.total = end - this.from;
+      text = block.subarray(this.from, end);
+    } else {
+      this.copy(block, this.from, end);
+      text = this.spare.subarray(0, this.copied);
+    }
+    const { log, index, offset: start } = place;
+    if (this.total > this.textLimit) text = undefined;
+    return { log, index, offset: start, end: offset, text, bytes: this.total, cuts, dropped };
   }
 
-  private cutWorthy(block: Buffer, bytes: number): boolean {
-    return bytes > otherBytes || bodyKeys.has(this.key(block));
-  }
-
-  private hold(piece: Bytes): void {
-    if (piece.length === 0) return;
-    this.openBytes += piece.length;
+  private hold(block: Buffer, from: number, to: number): void {
+    if (to === from) return;
+    this.openBytes += to - from;
     const limit = bodyKeys.has(this.keyKept) ? this.bodyLimit : otherBytes;
-    if (this.openBytes <= limit) this.open.push(piece);
+    if (this.openBytes <= limit) this.open.push(block.subarray(from, to));
     else this.open = [];
   }
 
-  private cut(pieces: readonly Bytes[], bytes: number): void {
+  private cut(pieces: readonly Buffer[], bytes: number): void {
     const over = bytes > this.bodyLimit;
-    this.cuts.push(new JsonText(over ? [] : pieces, over ? bytes : 0));
-    this.take(placeholder(this.cuts.length - 1));
+    const stand = placeholder(this.cuts.length);
+    this.cuts.push(JsonText.cut(over ? [] : pieces, over ? bytes : 0));
+    this.copy(stand, 0, stand.length);
   }
 
-  private drop(key: string, bytes: number): void {
-    this.dropped.push({ key: key.slice(0, 64), bytes });
+  private copy(block: Buffer, from: number, to: number): void {
+    if (to <= from) return;
+    this.total += to - from;
+    if (this.total > this.textLimit) return;
+    const needed = this.copied + to - from;
+    if (needed > this.spare.length) {
+      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.spare.length));
+      this.spare.copy(larger, 0, 0, this.copied);
+      this.spare = larger;
+    }
+    block.copy(this.spare, this.copied, from, to);
+    this.copied = needed;
   }
 
-  private take(bytes: Bytes): void {
-    if (bytes.length === 0) return;
-    this.total += bytes.length;
-    if (this.total <= this.textLimit) this.pieces.push(bytes);
-    else this.pieces = [];
+  private isBody(block: Buffer): boolean {
+    if (this.keyStart < 0) return bodyKeys.has(this.keyKept);
+    const at = this.keyStart;
+    if (this.keyEnd - at === 4) {
+      const a = block[at];
+      if (a === 0x74) return block[at + 1] === 0x65 && block[at + 2] === 0x78 && block[at + 3] === 0x74;
+      if (a === 0x64) return block[at + 1] === 0x61 && block[at + 2] === 0x74 && block[at + 3] === 0x61;
+      return false;
+    }
+    return bodyKeys.has(this.key(block));
   }
 
-  /** Name of the string in front, as far as it can be a key of interest. */
+  /** The string in front, as far as it can be a key of interest. */
   private key(block: Buffer): string {
     if (this.keyStart < 0) return this.keyKept;
-    const length = this.keyEnd - this.keyStart;
-    return length > 64 ? "" : unescapeJson(block.subarray(this.keyStart, this.keyEnd));
+    return this.keyEnd - this.keyStart > keyBytes ? "" : unescapeJson(block.subarray(this.keyStart, this.keyEnd));
   }
 
   private keepKey(block: Buffer): void {

@@ -3,7 +3,7 @@
  * what can be used is decided by this reader's own guards. The package builds its validator on first use (some 100 ms), so it is loaded then.
  */
 import { createRequire } from "node:module";
-import { asArray, asObject, type Fields, field } from "./fields.js";
+import { asArray, asObject, type Fields } from "./fields.js";
 
 export type EntryVerdict =
   | { readonly kind: "fine" }
@@ -53,17 +53,18 @@ export const checkEntry: EntryCheck = (entry) => {
 };
 
 function tooLarge(entry: Fields): string | undefined {
-  for (const side of ["request", "response"]) {
-    const object = asObject(field(entry, side));
-    for (const list of ["headers", "cookies", "queryString"]) {
-      if (asArray(field(object, list)).length > longestList) return `${side}.${list}`;
-    }
-    if (asArray(field(asObject(field(object, "postData")), "params")).length > longestList)
-      return `${side}.postData.params`;
-    for (const name of ["url", "redirectURL"]) if (isLong(field(object, name))) return `${side}.${name}`;
-  }
-  for (const name of ["startedDateTime", "serverIPAddress", "connection"]) if (isLong(field(entry, name))) return name;
-  return undefined;
+  if (isLong(entry.startedDateTime)) return "startedDateTime";
+  if (isLong(entry.serverIPAddress)) return "serverIPAddress";
+  if (isLong(entry.connection)) return "connection";
+  const request = asObject(entry.request);
+  const response = asObject(entry.response);
+  const postData = asObject(request?.postData);
+  if (asArray(postData?.params).length > longestList) return "request.postData.params";
+  if (asArray(request?.queryString).length > longestList) return "request.queryString";
+  if (isLong(request?.url)) return "request.url";
+  if (isLong(response?.redirectURL)) return "response.redirectURL";
+  const lists = [request?.headers, request?.cookies, response?.headers, response?.cookies];
+  return lists.some((list) => asArray(list).length > longestList) ? "a list of headers or cookies" : undefined;
 }
 
 function isLong(value: unknown): boolean {

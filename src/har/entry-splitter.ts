@@ -16,7 +16,7 @@ export interface SplitterEvents {
   /** "entries" of the current log is an array; called once per such key. */
   entries(ordinal: number): void;
   entry(entry: RawEntry): void;
-  /** Another field of the current log, as JSON text; only the names in `wantedFields`, and only short ones. */
+  /** Another field of the current log, as JSON text good during the call; only the names in `wantedFields`, and only short ones. */
   field(name: string, text: Bytes): void;
   /** Bytes that no JSON has here were stepped over. */
   stray(offset: number): void;
@@ -70,6 +70,8 @@ export class EntrySplitter {
   private depth = 0;
   private inString = false;
   private readonly scan: ScanEnd = { escaped: false };
+  private readonly collector = new EntryCapture();
+  /** The collector, while it collects. */
   private capture: EntryCapture | undefined;
   private captureIs: "entry" | "field" = "entry";
 
@@ -202,11 +204,14 @@ export class EntrySplitter {
     if (this.level === 3) {
       this.captureIs = "entry";
       const place = { log: this.logs - 1, index: this.elements++, offset: this.base + i };
-      if (capture) this.capture = new EntryCapture(place, limits.harEntryBytes, limits.harBodyBytes);
-      else this.events.entry({ ...place, end: place.offset, text: undefined, bytes: 0, cuts: [], dropped: [] });
+      if (capture) {
+        this.collector.begin(place, limits.harEntryBytes, limits.harBodyBytes);
+        this.capture = this.collector;
+      } else this.events.entry({ ...place, end: place.offset, text: undefined, bytes: 0, cuts: [], dropped: [] });
     } else if (this.level === 2 && capture && wantedFields.has(this.keyName)) {
       this.captureIs = "field";
-      this.capture = new EntryCapture({ log: this.logs - 1, index: 0, offset: this.base + i }, fieldBytes, 0);
+      this.collector.begin({ log: this.logs - 1, index: 0, offset: this.base + i }, fieldBytes, 0);
+      this.capture = this.collector;
     }
   }
 

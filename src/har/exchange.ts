@@ -4,22 +4,15 @@ import type { Detail, DiagnosticCode, Severity } from "../core/diagnostic.js";
 import { type Mark, placeOf } from "../core/mark.js";
 import type { PlaceSide } from "../core/place.js";
 import { exactly, isKnown, type When } from "../core/time.js";
-import {
-  type Direction,
-  type Exchange,
-  type FlowProtocol,
-  type GapReason,
-  headerValue,
-  type RequestHead,
-  type ResponseHead,
-} from "../model/exchange.js";
+import type { Direction, Exchange, FlowProtocol, GapReason, RequestHead, ResponseHead } from "../model/exchange.js";
 import type { ReaderContext } from "../model/reader.js";
 import { requestFields, responseFields } from "./body-fields.js";
 import { type BodyTools, type EntryBody, readBody } from "./entry-body.js";
-import { asObject, type Fields, field, numberOf, sizeField, textField } from "./fields.js";
+import { asObject, asSize, asText, type Fields, numberOf } from "./fields.js";
 import type { HarFlows } from "./flows.js";
-import { requestHead, responseHead } from "./heads.js";
+import { type KnownHeaders, type ReadHead, requestHead, responseHead } from "./heads.js";
 import type { JsonText } from "./json-text.js";
+import type { ProducerKind } from "./producer.js";
 import { type EntryTimes, entryTimes } from "./times.js";
 import { wsMessages } from "./websocket.js";
 
@@ -33,8 +26,7 @@ export interface EntryContext {
   readonly reader: ReaderContext;
   readonly flows: HarFlows;
   readonly siblings: SiblingReader;
-  /** Creator's name; null where the file has not told it yet. */
-  producer(): string | null;
+  producer(): ProducerKind;
 }
 
 /** `value.request` must be an object. */
@@ -44,12 +36,15 @@ export function emitEntry(entry: ParsedEntry, context: EntryContext): void {
 
 type EndReason = { readonly reason: "complete" | "reset" | "capture-ended"; readonly by: "client" | "server" | null };
 const complete: EndReason = { reason: "complete", by: null };
+const discarded = (): GapReason => "discarded-by-producer";
 
 class Emission {
   private readonly times: EntryTimes;
   private readonly exchange: Exchange;
   private readonly sums = { up: 0, down: 0 };
   private readonly request: RequestHead;
+  private readonly requestValue: Fields;
+  private readonly requestKnown: KnownHeaders;
   private readonly response: Fields | undefined;
 
   constructor(
@@ -59,9 +54,13 @@ class Emission {
     const { reader, flows } = context;
     const { value } = entry;
     this.times = entryTimes(value);
-    this.response = asObject(field(value, "response"));
-    const requestValue = asObject(field(value, "request")) ?? {};
-    this.request = requestHead(requestValue, (part) => this.note("har.header-dropped", { side: "request", part }));
+    this.response = asObject(value?.response);
+    this.requestValue = asObject(value?.request) ?? {};
+    const { head, known } = requestHead(this.requestValue, (part) =>
+      this.note("har.header-dropped", { side: "request", part }),
+    );
+    this.request = head;
+    this.requestKnown = known;
     const mark = this.mark(this.times.opened);
     this.exchange = {
       kind: "http",
@@ -81,7 +80,7 @@ class Emission {
     this.context.reader.sink({ kind: "open", exchange });
     this.requestBody();
     const head = responseHead(this.response, (part) => this.note("har.header-dropped", { side: "response", part }));
-    const upgraded = field(this.entry.value, "_webSocketMessages") !== undefined;
+    const upgraded = this.entry.value?._webSocketMessages !== undefined;
     if (!upgraded) this.end("up", complete, times.up);
     if (head === undefined) this.noResponse(upgraded);
     else this.answer(head, upgraded);
@@ -90,25 +89,25 @@ class Emission {
       end: times.end,
       up: this.sums.up,
       down: this.sums.down,
-      protocol: this.protocol(head, upgraded),
+      protocol: this.protocol(head?.head, upgraded),
     });
   }
 
   // ---- the request ----
 
   private requestBody(): void {
-    const { request } = this;
-    const value = asObject(field(this.entry.value, "request")) ?? {};
-    const fields = requestFields(value, request.headers, this.entry.cuts);
-    const bodiless = /^(?:GET|HEAD|OPTIONS|CONNECT|TRACE)$/i.test(request.method);
-    const due = !bodiless || headerValue(request.headers, "content-length") !== undefined;
-    const body = readBody(fields, { due, why: "discarded-by-producer" }, this.tools("request"));
+    const { requestKnown } = this;
+    const fields = requestFields(this.requestValue, requestKnown, this.entry.cuts);
+    const { method } = this.request;
+    const bodiless = method !== "POST" && /^(?:GET|HEAD|OPTIONS|CONNECT|TRACE)$/i.test(method);
+    const due = !bodiless || requestKnown["content-length"] !== undefined;
+    const body = readBody(fields, { due, why: discarded }, this.tools("request"));
     this.body("up", body, this.times.up);
   }
 
   // ---- the response ----
 
-  private answer(head: ResponseHead, upgraded: boolean): void {
+  private answer({ head, known }: ReadHead<ResponseHead>, upgraded: boolean): void {
     const { exchange, times, response } = this;
     const informational = head.status >= 100 && head.status < 200 && head.status !== 101;
     this.context.reader.sink({ kind: "head", exchange, head, informational, mark: this.mark(times.head) });
@@ -116,12 +115,12 @@ class Emission {
       this.frames();
       return;
     }
-    const fields = responseFields(response ?? {}, head.headers, this.entry.cuts);
+    const fields = responseFields(response ?? {}, known, this.entry.cuts);
     const due =
       this.request.method.toUpperCase() !== "HEAD" && head.status !== 204 && head.status !== 304 && !informational;
     const unfinished = this.unfinished();
-    const absence = { due, why: unfinished === undefined ? this.absentWhy() : "not-captured" } as const;
-    this.body("down", readBody(fields, absence, this.tools("response")), times.down);
+    const why = (): GapReason => (unfinished === undefined ? this.absentWhy() : "not-captured");
+    this.body("down", readBody(fields, { due, why }, this.tools("response")), times.down);
     if (unfinished !== undefined) this.note("har.unfinished", { why: unfinished }, "response");
     const failure = failureEnd(this.failure());
     this.end(
@@ -155,42 +154,29 @@ class Emission {
   /** Chromium and mitmproxy: `_error`; Playwright: `_failureText`. */
   private failure(): string | undefined {
     const { response } = this;
-    const text =
-      textField(response, "_error") ?? textField(response, "_failureText") ?? textField(this.entry.value, "_error");
+    const text = asText(response?._error) ?? asText(response?._failureText) ?? asText(this.entry.value?._error);
     return text === "" ? undefined : text;
   }
 
   /** Why the response had not ended when the file was written; undefined: it had. */
   private unfinished(): string | undefined {
     const { value } = this.entry;
-    const producer = this.context.producer() ?? "";
-    const content = asObject(field(this.response, "content"));
-    if (
-      /^HTTP Toolkit/i.test(producer) &&
-      numberOf(field(value, "time")) === -1 &&
-      textField(content, "text") === undefined
-    ) {
-      return "the recorder gives no duration";
-    }
+    const producer = this.context.producer();
+    const content = asObject(this.response?.content);
+    if (asText(content?.text) !== undefined) return undefined;
+    if (producer === "http-toolkit" && numberOf(value.time) === -1) return "the recorder gives no duration";
+    if (producer !== "playwright" && value._frameref === undefined) return undefined;
     // Playwright fills in receive time and size when the body has come.
-    const receive = numberOf(field(asObject(field(value, "timings")), "receive"));
-    const size = numberOf(field(content, "size"));
-    const isPlaywright = /^Playwright/i.test(producer) || field(value, "_frameref") !== undefined;
-    return isPlaywright && receive === -1 && size === -1 && textField(content, "text") === undefined
-      ? "no receive time and no size"
-      : undefined;
+    const receive = numberOf(asObject(value.timings)?.receive);
+    return receive === -1 && numberOf(content?.size) === -1 ? "no receive time and no size" : undefined;
   }
 
   private absentWhy(): GapReason {
     const producer = this.context.producer();
     const { value } = this.entry;
-    if (producer === null || /webinspector|chrom|edge|devtools/i.test(producer)) {
-      const fromChromium = ["_initiator", "_priority", "_resourceType"].some(
-        (name) => field(value, name) !== undefined,
-      );
-      if (producer !== null || fromChromium) return "evicted";
-    }
-    return "discarded-by-producer";
+    const looksChromium =
+      value._initiator !== undefined || value._priority !== undefined || value._resourceType !== undefined;
+    return producer === "chromium" || (producer === "untold" && looksChromium) ? "evicted" : "discarded-by-producer";
   }
 
   // ---- WebSocket ----
@@ -242,7 +228,8 @@ class Emission {
   }
 
   private end(direction: Direction, end: EndReason, when: When): void {
-    this.context.reader.sink({ kind: "end", exchange: this.exchange, direction, ...end, mark: this.mark(when) });
+    const { reason, by } = end;
+    this.context.reader.sink({ kind: "end", exchange: this.exchange, direction, reason, by, mark: this.mark(when) });
   }
 
   private protocol(head: ResponseHead | undefined, upgraded: boolean): FlowProtocol {
@@ -263,7 +250,7 @@ class Emission {
   private noteTimes(): void {
     const { times } = this;
     const { value } = this.entry;
-    const given = field(value, "startedDateTime");
+    const given = value?.startedDateTime;
     const shown =
       typeof given === "string"
         ? `"${given.slice(0, 64)}"`
@@ -272,8 +259,8 @@ class Emission {
           : String(given).slice(0, 64);
     if (times.startless) this.note("har.no-start", { value: shown });
     else if (times.zoneless) this.note("har.no-zone", { value: shown });
-    if (sizeField(value, "time") !== undefined && times.durationMs === null)
-      this.note("har.odd-duration", { value: String(field(value, "time")) });
+    if (asSize(value?.time) !== undefined && times.durationMs === null)
+      this.note("har.odd-duration", { value: String(value?.time) });
   }
 
   private mark(when: When): Mark {

@@ -1,5 +1,6 @@
 /** Guards for values of a parsed entry: a HAR promises nothing, so every field is asked for with the type it is used as. */
 
+/** Asked only for names that Object.prototype does not have. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function asObject(value: unknown): Fields | undefined {
@@ -10,19 +11,14 @@ export function asArray(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** An own property: names from the wire never reach the prototype. */
-export function field(object: Fields | undefined, name: string): unknown {
-  return object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-export function textField(object: Fields | undefined, name: string): string | undefined {
-  const value = field(object, name);
+export function asText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
 /** A finite number of at least 0, also where it is written as text; undefined for -1, null, NaN and everything else. */
-export function sizeField(object: Fields | undefined, name: string): number | undefined {
-  const value = numberOf(field(object, name));
+export function asSize(given: unknown): number | undefined {
+  if (typeof given === "number") return given >= 0 && given < Number.POSITIVE_INFINITY ? given : undefined;
+  const value = numberOf(given);
   return value !== undefined && value >= 0 ? value : undefined;
 }
 

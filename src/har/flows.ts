@@ -6,7 +6,7 @@ import type { Mark } from "../core/mark.js";
 import { isKnown, maxNanos, minNanos, unknownWhen, type When } from "../core/time.js";
 import type { Flow, FlowProtocol } from "../model/exchange.js";
 import type { ReaderContext } from "../model/reader.js";
-import { type Fields, field, numberOf, textField } from "./fields.js";
+import { asText, type Fields, numberOf } from "./fields.js";
 
 interface OpenFlow {
   readonly flow: Flow;
@@ -78,11 +78,11 @@ export class HarFlows {
 }
 
 function connectionOf(entry: Fields): { key: string; server: string } | undefined {
-  const connection = field(entry, "connection") ?? field(entry, "_connectionId");
+  const connection = entry?.connection ?? entry?._connectionId;
   const id = typeof connection === "number" ? String(connection) : connection;
   if (typeof id !== "string" || id === "" || id === "-1" || id === "0" || id.length > 256) return undefined;
-  const address = (textField(entry, "serverIPAddress") ?? "").slice(0, 64);
-  const port = numberOf(field(entry, "_serverPort"));
+  const address = (asText(entry?.serverIPAddress) ?? "").slice(0, 64);
+  const port = numberOf(entry?._serverPort);
   const host = address.includes(":") && !address.startsWith("[") ? `[${address}]` : address;
   return { key: `${id} ${host} ${port ?? ""}`, server: port === undefined || host === "" ? host : `${host}:${port}` };
 }

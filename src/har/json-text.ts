@@ -3,59 +3,94 @@
  * Escapes are undone piece by piece, and only by those who need it.
  */
 import { isAscii, isUtf8 } from "node:buffer";
-import { asBuffer, type Bytes } from "../core/bytes.js";
 import { backslash } from "./bytes-scan.js";
 
+/** Characters that stand for themselves in a JSON string, and for one byte each. */
+const plainText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
 export class JsonText {
-  /** Bytes between the quotes, as they stand in the file. */
+  /** Bytes between the quotes, as they stand in the file; for a text that was parsed with its entry, its UTF-16 units. */
   readonly rawBytes: number;
   /** ASCII without a single escape: the bytes in the file are the text. */
   readonly plain: boolean;
+  private validUtf8: boolean | undefined;
 
-  constructor(
-    readonly pieces: readonly Bytes[],
-    /** More bytes than the limit allows were there; `pieces` is empty. */
-    readonly overLimit = 0,
+  private constructor(
+    private readonly own: readonly Buffer[] | undefined,
+    /** The text itself, where it was short and parsed with its entry. */
+    readonly parsed: string | undefined,
+    /** More bytes than the limit allows were there; there are no pieces. */
+    readonly overLimit: number,
+    rawBytes: number,
+    plain: boolean,
   ) {
-    this.rawBytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    this.plain = pieces.every((piece) => isAscii(piece) && asBuffer(piece).indexOf(backslash) < 0);
+    this.rawBytes = rawBytes;
+    this.plain = plain;
   }
 
-  /** Of a short string that was already parsed. */
+  /** Of a string that was cut out of its entry. */
+  static cut(pieces: readonly Buffer[], overLimit = 0): JsonText {
+    let total = 0;
+    let plain = true;
+    for (const piece of pieces) {
+      total += piece.length;
+      plain = plain && isAscii(piece) && piece.indexOf(backslash) < 0;
+    }
+    return new JsonText(pieces, undefined, overLimit, total, plain);
+  }
+
+  /** Of a short string that was parsed with its entry. */
   static of(text: string): JsonText {
-    return new JsonText(text === "" ? [] : [Buffer.from(JSON.stringify(text).slice(1, -1), "utf8")]);
+    return text === "" ? emptyText : new JsonText(undefined, text, 0, text.length, plainText.test(text));
   }
 
   get empty(): boolean {
     return this.rawBytes === 0 && this.overLimit === 0;
   }
 
-  /** The bytes as they stand in the file, cut so that no escape, surrogate pair or UTF-8 sequence is torn. */
-  *parts(): Generator<Buffer> {
-    let carry: Buffer | undefined;
-    for (const [i, piece] of this.pieces.entries()) {
-      const bytes = carry === undefined ? asBuffer(piece) : Buffer.concat([carry, piece]);
-      const end = i === this.pieces.length - 1 ? bytes.length : safeEnd(bytes);
-      carry = end < bytes.length ? bytes.subarray(end) : undefined;
-      if (end > 0) yield bytes.subarray(0, end);
-    }
+  /** Only where `plain`: the text as bytes. */
+  get bytes(): readonly Buffer[] {
+    return this.own ?? [Buffer.from(this.parsed!, "latin1")];
+  }
+
+  /** The bytes of a cut string as they stand in the file, in parts that tear no escape, surrogate pair or UTF-8 sequence. */
+  parts(): Iterable<Buffer> {
+    const { own = [] } = this;
+    return own.length < 2 ? own : safeParts(own);
   }
 
   /** Whether the file's bytes are valid UTF-8 here, as JSON demands. */
   get utf8(): boolean {
-    if (this.plain) return true;
+    this.validUtf8 ??= this.plain || this.parsed !== undefined || this.everyPartIsUtf8();
+    return this.validUtf8;
+  }
+
+  private everyPartIsUtf8(): boolean {
     for (const part of this.parts()) if (!isUtf8(part)) return false;
     return true;
   }
 
   /** The text, escapes undone. Bytes that are not UTF-8 are taken as Latin-1. */
-  *chunks(): Generator<string> {
-    for (const part of this.parts()) yield unescapeJson(part);
+  chunks(): Iterable<string> {
+    if (this.parsed !== undefined) return [this.parsed];
+    const { own = [] } = this;
+    return own.length === 1 ? [unescapeJson(own[0]!)] : unescaped(this.parts());
   }
+}
 
-  /** The whole text; for texts known to be short. */
-  text(): string {
-    return [...this.chunks()].join("");
+const emptyText = JsonText.cut([]);
+
+function* unescaped(parts: Iterable<Buffer>): Generator<string> {
+  for (const part of parts) yield unescapeJson(part);
+}
+
+function* safeParts(pieces: readonly Buffer[]): Generator<Buffer> {
+  let carry: Buffer | undefined;
+  for (const [i, piece] of pieces.entries()) {
+    const bytes = carry === undefined ? piece : Buffer.concat([carry, piece]);
+    const end = i === pieces.length - 1 ? bytes.length : safeEnd(bytes);
+    carry = end < bytes.length ? bytes.subarray(end) : undefined;
+    if (end > 0) yield bytes.subarray(0, end);
   }
 }
 

@@ -16,7 +16,7 @@ import { openSource, type Source } from "../capture/source.js";
 import { asBuffer, type Bytes } from "../core/bytes.js";
 import type { Limits } from "../core/limits.js";
 import { EntrySplitter } from "./entry-splitter.js";
-import { TextInput } from "./text-input.js";
+import { type TextEncodingName, TextInput } from "./text-input.js";
 
 export interface LogChoice {
   /** Ordinal of the log to read, or "all": there is one, or they are read as they come. */
@@ -59,10 +59,9 @@ function* drain(held: Bytes[], rest: Iterable<Bytes>): Generator<Bytes> {
 
 function chooseOnDisk(source: Source, text: TextInput, limits: Limits): number | "all" {
   if (source.compression === null) {
-    const { encoding } = text.detected;
-    const wide = Buffer.from('"log"', "utf16le");
-    const raw = encoding === "UTF-8" ? needle : encoding === "UTF-16LE" ? wide : wide.swap16();
-    if (countInFile(source.path, raw, 0, 2) < 2) return "all";
+    const raw = (characters: string) => inEncoding(characters, text.detected.encoding);
+    // Quotes are everywhere in JSON: they are looked at only where the rest is found.
+    if (countInFile(source.path, raw('"'), raw('log"'), 2) < 2) return "all";
   }
   const again = openSource(source.path, { input: 0, hash: false, limits, note: () => {} });
   try {
@@ -72,6 +71,12 @@ function chooseOnDisk(source: Source, text: TextInput, limits: Limits): number |
   } finally {
     again.close();
   }
+}
+
+function inEncoding(characters: string, encoding: TextEncodingName): Buffer {
+  if (encoding === "UTF-8") return Buffer.from(characters, "latin1");
+  const little = Buffer.from(characters, "utf16le");
+  return encoding === "UTF-16LE" ? little : little.swap16();
 }
 
 function surveyAgain(source: Source, limits: Limits): number | "all" {

@@ -14,10 +14,11 @@ import type { RawEntry } from "./entry-capture.js";
 import { checkEntry } from "./entry-check.js";
 import { EntrySplitter, type SplitEnd } from "./entry-splitter.js";
 import { type EntryContext, emitEntry } from "./exchange.js";
-import { asObject, type Fields, field, textField } from "./fields.js";
+import { asObject, asText, type Fields } from "./fields.js";
 import { HarFlows } from "./flows.js";
 import { chooseLog } from "./log-choice.js";
 import { mendJson } from "./mend.js";
+import { type ProducerKind, producerKind } from "./producer.js";
 import { TextInput } from "./text-input.js";
 
 export { looksLikeHar } from "./recognise.js";
@@ -44,6 +45,7 @@ class HarReader {
   private next = 0;
   private shift = 0;
   private strays = 0;
+  private kind: ProducerKind = "untold";
 
   constructor(
     private readonly source: Source,
@@ -55,7 +57,7 @@ class HarReader {
       reader: context,
       flows: this.flows,
       siblings: siblingReader(source.path, context.limits.inflatedBytes),
-      producer: () => this.logs.at(-1)?.producer ?? null,
+      producer: () => this.kind,
     };
   }
 
@@ -89,7 +91,9 @@ class HarReader {
 
   private log(isObject: boolean): void {
     this.logKeys++;
-    if (isObject) this.logs.push({ producer: null, entryArrays: 0, read: 0 });
+    if (!isObject) return;
+    this.logs.push({ producer: null, entryArrays: 0, read: 0 });
+    this.kind = "untold";
   }
 
   private entries(ordinal: number, wanted: number | "all"): void {
@@ -102,8 +106,9 @@ class HarReader {
     const log = this.logs.at(-1)!;
     if (name !== "creator" && !(name === "browser" && log.producer === null)) return;
     const creator = asObject(parsed(asBuffer(bytes).toString("utf8")));
-    const words = [textField(creator, "name"), textField(creator, "version")].filter((word) => word?.trim());
+    const words = [asText(creator?.name), asText(creator?.version)].filter((word) => word?.trim());
     if (words.length > 0) log.producer = words.join(" ").slice(0, 256);
+    this.kind = producerKind(log.producer);
   }
 
   /** Of the log whose entries were read; else of the last that names one. */
@@ -125,7 +130,7 @@ class HarReader {
     const value = this.parse(raw, index);
     if (value === undefined) return;
     const object = asObject(value);
-    if (object === undefined || asObject(field(object, "request")) === undefined) {
+    if (object === undefined || asObject(object?.request) === undefined) {
       this.noteEntry(index, "har.not-an-entry", { what: whatIs(value) });
       return;
     }
@@ -146,13 +151,12 @@ class HarReader {
       this.noteEntry(index, "har.entry-too-large", { bytes: raw.bytes, limit });
       return undefined;
     }
-    const buffer = asBuffer(bytes);
     let text: string;
-    if (isAscii(buffer)) text = buffer.toString("latin1");
-    else if (isUtf8(buffer)) text = buffer.toString("utf8");
+    if (isAscii(bytes)) text = bytes.toString("latin1");
+    else if (isUtf8(bytes)) text = bytes.toString("utf8");
     else {
       this.noteEntry(index, "har.entry-not-utf8", {});
-      text = buffer.toString("latin1");
+      text = bytes.toString("latin1");
     }
     try {
       return JSON.parse(text);

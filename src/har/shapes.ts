@@ -7,7 +7,18 @@ import { asBuffer, type Bytes, concat, readU32BE, strictUtf8 } from "../core/byt
 /** What a media type says about a body's bytes. */
 export type BodyKind = "envelope" | "event-stream" | "proto" | "json" | "text" | "binary" | "unknown";
 
+const kinds = new Map<string, BodyKind>();
+
 export function bodyKind(mediaType: string): BodyKind {
+  let kind = kinds.get(mediaType);
+  if (kind !== undefined) return kind;
+  kind = kindOf(mediaType);
+  // The few types of a capture come again and again; hostile ones are not collected.
+  if (kinds.size < 256 && mediaType.length < 128) kinds.set(mediaType, kind);
+  return kind;
+}
+
+function kindOf(mediaType: string): BodyKind {
   const type = mediaType.split(";")[0]!.trim().toLowerCase();
   // grpc-web-text is base64 on the wire: its characters are the bytes.
   if (type.startsWith("application/grpc-web-text")) return "text";

@@ -4,7 +4,7 @@
  */
 import { exactly, maxNanos, millis, minNanos, unknownWhen, type When } from "../core/time.js";
 import { startTime } from "./dates.js";
-import { asObject, type Fields, field, sizeField } from "./fields.js";
+import { asObject, asSize, type Fields } from "./fields.js";
 
 export interface EntryTimes {
   readonly opened: When;
@@ -26,8 +26,8 @@ export interface EntryTimes {
 const longestMs = 366 * 86_400_000;
 
 export function entryTimes(entry: Fields): EntryTimes {
-  const start = startTime(field(entry, "startedDateTime"));
-  const time = sizeField(entry, "time");
+  const start = startTime(entry?.startedDateTime);
+  const time = asSize(entry?.time);
   const durationMs = time !== undefined && time <= longestMs ? time : null;
   const zoneless = start?.zoneless ?? false;
   if (start === undefined) {
@@ -49,7 +49,7 @@ export function entryTimes(entry: Fields): EntryTimes {
     };
   }
   const end = start.at + millis(durationMs);
-  const phases = phaseBounds(asObject(field(entry, "timings")), durationMs);
+  const phases = phaseBounds(asObject(entry?.timings), durationMs);
   const firstByte = minNanos(start.at + millis(phases.waitedMs), end);
   const headBy = maxNanos(firstByte, end - millis(phases.receiveMs));
   return {
@@ -74,13 +74,13 @@ interface Phases {
 function phaseBounds(timings: Fields | undefined, durationMs: number): Phases {
   let sum = 0;
   let rounded = 0;
-  for (const name of ["blocked", "dns", "connect", "send", "wait"]) {
-    const value = sizeField(timings, name);
+  for (const given of [timings?.blocked, timings?.dns, timings?.connect, timings?.send, timings?.wait]) {
+    const value = asSize(given);
     if (value === undefined) continue;
     sum += value;
     if (Number.isInteger(value) && value > 0) rounded++;
   }
-  const receive = sizeField(timings, "receive");
+  const receive = asSize(timings?.receive);
   // Phases that do not add up to the duration say nothing (Chromium writes negative ones, recorders sum differently).
   const consistent = receive !== undefined && Math.abs(sum + receive - durationMs) <= 2 + rounded;
   if (!consistent) return { waitedMs: 0, receiveMs: 0 };

@@ -10,7 +10,7 @@ import { Base64Reader } from "./base64.js";
 import { bytePerCharacter, utf8OfText } from "./characters.js";
 import { startTime } from "./dates.js";
 import { cutOf } from "./entry-capture.js";
-import { asArray, asObject, type Fields, field, numberOf, textField } from "./fields.js";
+import { asArray, asObject, asText, type Fields, numberOf } from "./fields.js";
 import { JsonText } from "./json-text.js";
 
 export interface WsMessage {
@@ -29,19 +29,19 @@ const opcodes: ReadonlySet<number> = new Set([1, 2, 8, 9, 10]);
 
 /** undefined: the entry has no list of messages. */
 export function* wsMessages(entry: Fields, cuts: readonly JsonText[], note: WsNote): Generator<WsMessage> {
-  for (const item of asArray(field(entry, "_webSocketMessages"))) {
+  for (const item of asArray(entry?._webSocketMessages)) {
     const message = asObject(item);
-    const type = textField(message, "type") ?? "";
+    const type = asText(message?.type) ?? "";
     const direction = Object.hasOwn(directions, type) ? directions[type] : undefined;
-    const given = numberOf(field(message, "opcode"));
-    const data = textField(message, "data");
+    const given = numberOf(message?.opcode);
+    const data = asText(message?.data);
     if (direction === undefined) note("har.ws-odd-message", { what: `its type is "${type.slice(0, 32)}"` });
     else if (given === -1) note("har.ws-odd-message", { what: "its opcode is -1, an error of the recorder's" });
     else if (data === undefined) note("har.ws-no-data", {});
     else if (given !== undefined && !opcodes.has(given)) {
       note("har.ws-odd-message", { what: `its opcode is ${given}` }, "warning");
     } else {
-      const when = messageTime(field(message, "time"));
+      const when = messageTime(message?.time);
       if (when === undefined) note("har.ws-no-time", {});
       const opcode = given ?? 1;
       yield { direction, opcode, ...payload(data, opcode, cuts, note), when };
