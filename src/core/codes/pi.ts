@@ -23,6 +23,15 @@ export const piCodes = {
     text: "bytes of a pi stream are missing ({why}); what follows in that direction cannot be framed",
     remedy: "Record without packet loss, with whole packets (snap length 0).",
   },
+  "pi.joined-late": {
+    severity: "warning",
+    text: "the capture does not show the beginning of a pi connection: rules that need it are not judged",
+    remedy: "Start recording before the client connects.",
+  },
+  "pi.capture-stops": {
+    severity: "warning",
+    text: "the capture stops before a pi connection ends; {calls} calls are open and {subscriptions} subscriptions live",
+  },
   "pi.unknown-version": {
     severity: "warning",
     text: "both sides speak protocol version {version}; known is 8, so frames are read as far as they are alike",

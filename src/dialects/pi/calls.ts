@@ -83,7 +83,6 @@ export class Calls {
       wrongServer,
       clash: control?.kind === "subscribe" && subscriptions.isTaken(control.subscriptionId),
       idle: control?.kind === "unsubscribe" && !subscriptions.isTaken(control.subscriptionId),
-      damaged: !connection.up.whole || !connection.down.whole || !connection.ordered,
       cancels: [],
       answer: null,
     };

@@ -36,16 +36,7 @@ export interface Told {
 /** Oddities kept per connection; further ones are counted only. */
 const oddityLimit = 10_000;
 
-/** Oddities that exist only in the order of the two directions. */
-const orderBound: ReadonlySet<Oddity["what"]> = new Set([
-  "stray-response",
-  "stray-cancel",
-  "stray-update",
-  "early-update",
-  "detached-twice",
-]);
-
-type OddityBody = Oddity extends infer O ? (O extends Oddity ? Omit<O, "at" | "home" | "damaged"> : never) : never;
+type OddityBody = Oddity extends infer O ? (O extends Oddity ? Omit<O, "at" | "home"> : never) : never;
 
 export class Connection {
   readonly up = new Side();
@@ -95,7 +86,7 @@ export class Connection {
     const size = message.headerBytes + message.wireBytes;
     const offset = side.bytes;
     side.bytes += size;
-    if (message.evidence === "lossy-utf8") side.lost ??= "lossy-utf8";
+    if (message.evidence === "lossy-utf8") side.lose("lossy-utf8");
     if (side.dead !== null) {
       side.stop(offset, size, side.dead);
       return;
@@ -118,15 +109,14 @@ export class Connection {
   }
 
   gap(direction: Direction, why: GapReason): void {
-    const side = this.side(direction);
-    side.lost ??= why;
+    this.side(direction).lose(why);
   }
 
   /** A frame with a hole in it: its bytes count, nothing else is known of it. */
   holed(direction: Direction, bytes: number): void {
     const side = this.side(direction);
     side.bytes += bytes;
-    side.lost ??= "tcp-gap";
+    side.lose("tcp-gap");
     if (side.index === 0) this.firstFrame(side);
     side.index++;
   }
@@ -145,9 +135,12 @@ export class Connection {
       this.tools.note({ code: "pi.many-oddities", place: at.place, detail: { limit: oddityLimit } });
     }
     if (this.odd > oddityLimit) return;
-    const other = this.side(at.direction === "up" ? "down" : "up");
-    const damaged = !other.whole || !this.side(at.direction).whole || (!this.ordered && orderBound.has(body.what));
-    this.oddities.push({ ...body, at, home, damaged } as Oddity);
+    this.oddities.push({ ...body, at, home } as Oddity);
+  }
+
+  /** Whether a rule about `at` rests on bytes that the capture may lack. To be asked after the last frame. */
+  isDoubtful(at: Point): boolean {
+    return this.up.isDoubtful(at) || this.down.isDoubtful(at);
   }
 
   private firstFrame(side: Side): void {

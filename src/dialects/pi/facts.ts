@@ -60,7 +60,6 @@ export interface RequestFact {
   /** Unsubscribes what is not subscribed. */
   readonly idle: boolean;
   readonly expected: Expectation | null;
-  readonly damaged: boolean;
   readonly cancels: Point[];
   answer: Answer | null;
 }
@@ -92,8 +91,6 @@ export interface HelloFact {
 export type Oddity = {
   readonly at: Point;
   readonly home: TurnDraft;
-  /** Bytes of the other direction, or earlier ones of this, were lost before it. */
-  readonly damaged: boolean;
 } & (
   | { readonly what: "over-bound"; readonly declared: number; readonly bound: number }
   | {

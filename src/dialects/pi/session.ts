@@ -75,6 +75,7 @@ class PiSession implements Session {
     const all = [...this.entries.values()].map((entry) => entry.connection);
     all.sort((a, b) => a.exchange.id - b.exchange.id);
     const mine = all.filter((connection) => isPi(connection));
+    for (const connection of mine) this.sayLimits(connection);
     const { conversations, turns, turnOf } = buildTurns(mine);
     for (const turn of turns) {
       this.tools.emit({ kind: "turn-ended", title: turn.conversationId ?? turn.requestId ?? "pi", turn });
@@ -89,6 +90,18 @@ class PiSession implements Session {
       givenBack: new Set(all.filter((connection) => !isPi(connection)).map((connection) => connection.exchange.id)),
       verdicts: (wanted): Iterable<Verdict> => runRules(mine, turnOf, wanted),
     };
+  }
+
+  /** What the capture does not show of a connection. */
+  private sayLimits(connection: Connection): void {
+    const { up, down, exchange, requests, subscriptions } = connection;
+    const place = placeOf(exchange.mark);
+    if (up.startUnsure || down.startUnsure) this.tools.note({ code: "pi.joined-late", place });
+    const over = [up, down].some(({ end }) => end !== null && end.reason !== "capture-ended");
+    if (over || !connection.ordered) return;
+    const calls = requests.unanswered().length;
+    const live = subscriptions.all.filter((subscription) => subscription.state === "live").length;
+    this.tools.note({ code: "pi.capture-stops", place, detail: { calls, subscriptions: live } });
   }
 
   private open(exchange: Exchange): Entry {

@@ -24,6 +24,8 @@ export class Side {
   dead: string | null = null;
   /** Why bytes are missing; null where none are. */
   lost: string | null = null;
+  /** The last frame before the first loss; null where the loss comes before any frame. */
+  private before: Point | null = null;
   /** The capture may have begun after the direction did. */
   startUnsure = false;
   first: { readonly type: string; readonly at: Point } | null = null;
@@ -46,8 +48,24 @@ export class Side {
     else if (bytes > 0) this.tail = { offset, bytes, why };
   }
 
+  lose(why: string): void {
+    if (this.lost === null) this.before = this.last;
+    this.lost ??= why;
+  }
+
+  /** Whether something of this direction may be missing before `at`, a moment of either direction. */
+  isDoubtful(at: Point): boolean {
+    if (this.startUnsure) return true;
+    return this.lost !== null && (this.before === null || isAfter(at, this.before));
+  }
+
   /** Whether rules that need all of this direction may judge. */
   get whole(): boolean {
     return this.lost === null && !this.startUnsure;
   }
+}
+
+/** Losses are noticed late, so that moments are compared by their packets. */
+function isAfter(a: Point, b: Point): boolean {
+  return a.place.input === b.place.input ? a.place.last > b.place.last : a.when.latest > b.when.latest;
 }

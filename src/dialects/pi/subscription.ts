@@ -10,7 +10,7 @@ import { brief, isSecretPath } from "./value.js";
 
 type Told = "sequence" | "delta" | "empty-ops" | "snapshot-ops" | "snapshot" | "update-kind";
 /** An oddity without the moment, which its caller knows. */
-export type Remark = { [W in Told]: Omit<OddityOf<W>, "at" | "home" | "damaged"> }[Told];
+export type Remark = { [W in Told]: Omit<OddityOf<W>, "at" | "home"> }[Told];
 
 export interface Applied {
   readonly remarks: readonly Remark[];

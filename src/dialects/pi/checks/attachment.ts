@@ -1,12 +1,13 @@
 /** PW-50 to PW-53: which session a connection is attached to. The pi page, section 7. */
+import type { Connection } from "../connection.js";
 import type { RequestFact } from "../facts.js";
-import { family, frameName, type Hit, hitOf, lossOf, odd, owed } from "./rule.js";
+import { family, frameName, type Hit, hitOf, isUnsure, lossOf, odd, owed } from "./rule.js";
 
-function crossed(request: RequestFact): Hit {
+function crossed(connection: Connection, request: RequestFact): Hit {
   const statement = [
     `${request.id} is for session ${request.target.sessionId}, whose attachment had just ended: the two crossed`,
   ];
-  const shared = { draft: request.home, damaged: request.damaged };
+  const shared = { draft: request.home, damaged: isUnsure(connection, request) };
   return { ...shared, statement, places: [request.at.place], subject: request.id, severity: "info" };
 }
 
@@ -31,7 +32,8 @@ export const attachmentRules = family("Attachment", [
         const how = routes[request.route] ?? "without an attachment";
         return [`${request.id} is for session ${request.target.sessionId} ${how}`];
       });
-      for (const request of connection.requests.all) if (request.route === "crossing") yield crossed(request);
+      for (const request of connection.requests.all)
+        if (request.route === "crossing") yield crossed(connection, request);
     },
   },
   {
@@ -50,7 +52,7 @@ export const attachmentRules = family("Attachment", [
         const statement = [
           `${frameName(oddity.at)} attaches to server ${oddity.serverId}; the hello said ${oddity.expected}`,
         ];
-        yield { ...hitOf(oddity, statement, frameName(oddity.at)), damaged: false };
+        yield { ...hitOf(connection, oddity, statement, frameName(oddity.at)), damaged: false };
       }
     },
   },
@@ -67,7 +69,7 @@ export const attachmentRules = family("Attachment", [
     *run(connection) {
       for (const oddity of odd(connection, "attachment-again")) {
         const statement = [`${frameName(oddity.at)} publishes attachment ${oddity.attachmentId} again`];
-        yield { ...hitOf(oddity, statement, frameName(oddity.at)), damaged: false };
+        yield { ...hitOf(connection, oddity, statement, frameName(oddity.at)), damaged: false };
       }
     },
   },
@@ -84,7 +86,12 @@ export const attachmentRules = family("Attachment", [
     untestable: (connection) => (connection.down.whole ? null : lossOf(connection)),
     *run(connection) {
       for (const oddity of odd(connection, "detached-twice")) {
-        yield hitOf(oddity, [`${frameName(oddity.at)} detaches, and nothing is attached`], frameName(oddity.at));
+        yield hitOf(
+          connection,
+          oddity,
+          [`${frameName(oddity.at)} detaches, and nothing is attached`],
+          frameName(oddity.at),
+        );
       }
     },
   },

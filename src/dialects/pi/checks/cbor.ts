@@ -14,7 +14,7 @@ function* faults(connection: Connection, limits: boolean): Generator<Hit> {
     const statement = [
       `${frameName(oddity.at)}: ${fault.says}, at byte ${fault.offset} of the payload (byte ${start} of the ${sideName(oddity.at)}'s stream)`,
     ];
-    const hit = hitOf(oddity, statement, frameName(oddity.at));
+    const hit = hitOf(connection, oddity, statement, frameName(oddity.at));
     // The bytes of the frame itself are all there: nothing lost elsewhere can excuse them.
     yield { ...hit, damaged: false, detail: { fault: fault.kind, offset: fault.offset } };
   }
@@ -50,7 +50,7 @@ export const cborRules = family("CBOR", [
         const statement = [
           `${frameName(oddity.at)}: ${forms[remark.what]} not in shortest form at byte ${remark.offset} of the payload`,
         ];
-        yield { ...hitOf(oddity, statement, frameName(oddity.at)), damaged: false };
+        yield { ...hitOf(connection, oddity, statement, frameName(oddity.at)), damaged: false };
       }
     },
   },

@@ -19,7 +19,11 @@ export const envelopeRules = family("Envelope", [
         const statement = [
           `${frameName(oddity.at)} is no envelope of the ${sideName(oddity.at)}: ${where}${fault.says}`,
         ];
-        yield { ...hitOf(oddity, statement, frameName(oddity.at)), damaged: false, detail: { path: fault.path } };
+        yield {
+          ...hitOf(connection, oddity, statement, frameName(oddity.at)),
+          damaged: false,
+          detail: { path: fault.path },
+        };
       }
     },
   },
@@ -36,7 +40,7 @@ export const envelopeRules = family("Envelope", [
     *run(connection) {
       for (const oddity of odd(connection, "byte-string")) {
         const statement = [`${frameName(oddity.at)} holds a byte string at byte ${oddity.offset} of the payload`];
-        yield { ...hitOf(oddity, statement, frameName(oddity.at)), damaged: false };
+        yield { ...hitOf(connection, oddity, statement, frameName(oddity.at)), damaged: false };
       }
     },
   },

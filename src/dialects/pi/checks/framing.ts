@@ -18,7 +18,7 @@ export const framingRules = family("Framing", [
         const statement = [
           `the ${who} declares a frame of ${oddity.declared} bytes, over the bound of ${oddity.bound}`,
         ];
-        yield hitOf(oddity, statement, frameName(oddity.at));
+        yield hitOf(connection, oddity, statement, frameName(oddity.at));
       }
     },
   },
@@ -41,7 +41,7 @@ export const framingRules = family("Framing", [
           end === "capture-ended"
             ? `the capture of the ${sideName(oddity.at)}'s direction`
             : `the ${sideName(oddity.at)}`;
-        const hit = hitOf(oddity, [`${who} ends ${left}`], `${sideName(oddity.at)} end`);
+        const hit = hitOf(connection, oddity, [`${who} ends ${left}`], `${sideName(oddity.at)} end`);
         // A cut frame is what it is, whatever was lost before it in the other direction.
         yield { ...hit, damaged: false, ...(end === "capture-ended" ? { severity: "warning" } : {}) };
       }
@@ -59,7 +59,7 @@ export const framingRules = family("Framing", [
     remedy: "Send nothing instead: the protocol has no keep-alive frame.",
     *run(connection) {
       for (const oddity of odd(connection, "empty-frame")) {
-        yield hitOf(oddity, [`the ${sideName(oddity.at)} sends a frame of length 0`], frameName(oddity.at));
+        yield hitOf(connection, oddity, [`the ${sideName(oddity.at)} sends a frame of length 0`], frameName(oddity.at));
       }
     },
   },

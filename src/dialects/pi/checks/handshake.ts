@@ -137,7 +137,7 @@ export const handshakeRules = family("Handshake", [
       const statement = [
         `${count} server ${count === 1 ? "frame follows" : "frames follow"} a hello_error, first "${first.type}"`,
       ];
-      yield { ...hitOf(first, statement, frameName(first.at)), damaged: false };
+      yield { ...hitOf(connection, first, statement, frameName(first.at)), damaged: false };
     },
   },
   {

@@ -3,7 +3,7 @@ import type { Severity } from "../../../core/code-table.js";
 import { describe } from "../calls.js";
 import type { Connection } from "../connection.js";
 import type { RequestFact } from "../facts.js";
-import { family, frameName, type Hit, hitOf, odd, owed } from "./rule.js";
+import { family, frameName, type Hit, hitOf, isUnsure, odd, owed } from "./rule.js";
 
 /** Why a request that was never answered is nobody's fault, or null where the connection still lived. */
 function endedFirst(connection: Connection): string | null {
@@ -26,7 +26,7 @@ function* unanswered(connection: Connection): Generator<Hit> {
       places: [request.at.place],
       subject: request.id,
       severity: "info",
-      damaged: why === null || request.damaged,
+      damaged: why === null || isUnsure(connection, request),
     };
   }
 }
@@ -45,7 +45,7 @@ export const requestRules = family("Requests", [
     *run(connection) {
       for (const oddity of odd(connection, "stray-response")) {
         const why = oddity.answered === null ? "which was never asked" : "which was answered before";
-        yield hitOf(oddity, [`${frameName(oddity.at)} answers ${oddity.id}, ${why}`], oddity.id);
+        yield hitOf(connection, oddity, [`${frameName(oddity.at)} answers ${oddity.id}, ${why}`], oddity.id);
       }
     },
   },
@@ -64,6 +64,7 @@ export const requestRules = family("Requests", [
       for (const oddity of odd(connection, "stray-response")) {
         if (oddity.answered === null) continue;
         const hit = hitOf(
+          connection,
           oddity,
           [`${oddity.id} has a further response in ${frameName(oddity.at)}`],
           `${oddity.id} again`,
@@ -102,6 +103,7 @@ export const requestRules = family("Requests", [
       };
       for (const oddity of odd(connection, "stray-cancel")) {
         const hit = hitOf(
+          connection,
           oddity,
           [`${frameName(oddity.at)} cancels ${oddity.id}, ${words[oddity.why]}`],
           `cancel ${oddity.id}`,
@@ -126,7 +128,7 @@ export const requestRules = family("Requests", [
         if (request.answer?.error?.code !== "cancelled" || request.cancels.length > 0) continue;
         const places = [request.at.place, request.answer.at.place];
         const statement = [`${request.id} is answered "cancelled", and the client never cancelled it`];
-        yield { draft: request.home, statement, places, subject: request.id, damaged: request.damaged };
+        yield { draft: request.home, statement, places, subject: request.id, damaged: isUnsure(connection, request) };
       }
     },
   },
@@ -158,13 +160,19 @@ export const requestRules = family("Requests", [
     remedy: null,
     *run(connection) {
       for (const request of connection.requests.all) {
-        if (request.reused) yield reuse(request);
+        if (request.reused) yield reuse(connection, request);
       }
     },
   },
 ]);
 
-function reuse(request: RequestFact): Hit {
+function reuse(connection: Connection, request: RequestFact): Hit {
   const statement = [`${request.id} is used again after its response`];
-  return { draft: request.home, statement, places: [request.at.place], subject: request.id, damaged: request.damaged };
+  return {
+    draft: request.home,
+    statement,
+    places: [request.at.place],
+    subject: request.id,
+    damaged: isUnsure(connection, request),
+  };
 }

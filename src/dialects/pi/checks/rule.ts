@@ -133,9 +133,24 @@ export function frameName(at: Point): string {
   return `${sideName(at)} frame ${at.index + 1}`;
 }
 
+/** Oddities that exist only in the order of the two directions. */
+const orderBound: ReadonlySet<Oddity["what"]> = new Set([
+  "stray-response",
+  "stray-cancel",
+  "stray-update",
+  "early-update",
+  "detached-twice",
+]);
+
 /** What every oddity's finding shares. */
-export function hitOf(oddity: Oddity, statement: Words, subject: string): Hit {
-  return { draft: oddity.home, statement, places: [oddity.at.place], subject, damaged: oddity.damaged };
+export function hitOf(connection: Connection, oddity: Oddity, statement: Words, subject: string): Hit {
+  const damaged = connection.isDoubtful(oddity.at) || (!connection.ordered && orderBound.has(oddity.what));
+  return { draft: oddity.home, statement, places: [oddity.at.place], subject, damaged };
+}
+
+/** Whether a rule about a request and the state it met can judge. */
+export function isUnsure(connection: Connection, request: RequestFact): boolean {
+  return !connection.ordered || connection.isDoubtful(request.answer?.at ?? request.at);
 }
 
 /** The requests for which the server owed the refusal of this rule; first the client's fault, then a missing refusal. */
@@ -147,7 +162,7 @@ export function* owed(
 ): Generator<Hit> {
   for (const request of connection.requests.all) {
     if (request.expected?.rule !== `pi/${rule}`) continue;
-    const shared = { draft: request.home, damaged: request.damaged };
+    const shared = { draft: request.home, damaged: isUnsure(connection, request) };
     yield { ...shared, statement: fault(request), places: [request.at.place], subject: request.id };
     const { answer } = request;
     const due = request.expected.code;

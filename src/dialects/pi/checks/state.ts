@@ -18,7 +18,7 @@ export const stateRules = family("State", [
           `${oddity.state} goes to sequence ${oddity.got} where ${oddity.expected} is due, in ${frameName(oddity.at)}`,
         ];
         yield {
-          ...hitOf(oddity, statement, `${oddity.state} ${oddity.expected}`),
+          ...hitOf(connection, oddity, statement, `${oddity.state} ${oddity.expected}`),
           detail: { expected: oddity.expected, got: oddity.got },
         };
       }
@@ -37,13 +37,13 @@ export const stateRules = family("State", [
     *run(connection) {
       for (const oddity of odd(connection, "delta")) {
         const statement = [`${oddity.state} #${oddity.sequence} in ${frameName(oddity.at)}: ${oddity.says}`];
-        yield hitOf(oddity, statement, `${oddity.state} ${oddity.sequence}`);
+        yield hitOf(connection, oddity, statement, `${oddity.state} ${oddity.sequence}`);
       }
       for (const oddity of odd(connection, "empty-ops")) {
         const statement = [
           `${oddity.state} #${oddity.sequence} in ${frameName(oddity.at)} has no operation: a provider never publishes that`,
         ];
-        yield { ...hitOf(oddity, statement, `${oddity.state} ${oddity.sequence}`), severity: "info" };
+        yield { ...hitOf(connection, oddity, statement, `${oddity.state} ${oddity.sequence}`), severity: "info" };
       }
     },
   },
@@ -60,7 +60,7 @@ export const stateRules = family("State", [
     *run(connection) {
       for (const oddity of odd(connection, "snapshot-ops")) {
         const statement = [`the snapshot of ${oddity.state} in ${frameName(oddity.at)} is not one r: ${oddity.says}`];
-        yield hitOf(oddity, statement, `snapshot ${oddity.state}`);
+        yield hitOf(connection, oddity, statement, `snapshot ${oddity.state}`);
       }
     },
   },
@@ -78,6 +78,7 @@ export const stateRules = family("State", [
     *run(connection) {
       for (const oddity of odd(connection, "update-kind")) {
         yield hitOf(
+          connection,
           oddity,
           [`${frameName(oddity.at)}, an update of ${oddity.id}: ${oddity.says}`],
           `update ${oddity.id}`,

@@ -19,7 +19,12 @@ export const subscriptionRules = family("Subscriptions", [
       };
       for (const oddity of odd(connection, "stray-update")) {
         const why = words[oddity.why] ?? "which nobody subscribed";
-        yield hitOf(oddity, [`${frameName(oddity.at)} is an update for ${oddity.id}, ${why}`], `update ${oddity.id}`);
+        yield hitOf(
+          connection,
+          oddity,
+          [`${frameName(oddity.at)} is an update for ${oddity.id}, ${why}`],
+          `update ${oddity.id}`,
+        );
       }
     },
   },
@@ -52,7 +57,7 @@ export const subscriptionRules = family("Subscriptions", [
     *run(connection) {
       for (const oddity of odd(connection, "early-update")) {
         const statement = [`${frameName(oddity.at)} is an update for ${oddity.id}, before its subscribe is answered`];
-        yield hitOf(oddity, statement, `update ${oddity.id}`);
+        yield hitOf(connection, oddity, statement, `update ${oddity.id}`);
       }
     },
   },
@@ -85,6 +90,7 @@ export const subscriptionRules = family("Subscriptions", [
     *run(connection) {
       for (const oddity of odd(connection, "snapshot")) {
         yield hitOf(
+          connection,
           oddity,
           [`the snapshot of ${oddity.id} in ${frameName(oddity.at)} ${oddity.says}`],
           `snapshot ${oddity.id}`,
