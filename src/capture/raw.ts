@@ -5,7 +5,6 @@
 import { createHash, type Hash } from "node:crypto";
 import { basename } from "node:path";
 import { type Bytes, latin1 } from "../core/bytes.js";
-import { CursorWireError } from "../core/errors.js";
 import { type Mark, placeOf } from "../core/mark.js";
 import { exactly, millis, unknownWhen, type When } from "../core/time.js";
 import type { Direction, Exchange, Flow } from "../model/exchange.js";
@@ -18,27 +17,6 @@ export interface RawFiles {
   readonly client: string;
   readonly server: string;
   readonly index?: string;
-}
-
-/** `client=FILE,server=FILE[,index=FILE]`. Throws CursorWireError `usage.raw` for anything else. */
-export function parseRaw(text: string): RawFiles {
-  const files = new Map<string, string>();
-  for (const part of text.split(/,(?=(?:client|server|index)=)/)) {
-    const at = part.indexOf("=");
-    const name = part.slice(0, at);
-    if (at < 0 || !["client", "server", "index"].includes(name) || part.length === at + 1 || files.has(name))
-      throw badRaw(text);
-    files.set(name, part.slice(at + 1));
-  }
-  const client = files.get("client");
-  const server = files.get("server");
-  const index = files.get("index");
-  if (client === undefined || server === undefined) throw badRaw(text);
-  return index === undefined ? { client, server } : { client, server, index };
-}
-
-function badRaw(text: string): CursorWireError {
-  return new CursorWireError("usage.raw", `"${text}" is not of the form client=FILE,server=FILE[,index=FILE]`);
 }
 
 /**

@@ -16,6 +16,7 @@ export class Subscriptions {
   readonly all: Subscription[] = [];
   /** The one that owns an id now; an ended one stays until its id is used again. */
   private readonly byId = new Map<string, Subscription>();
+  private readonly askedIds = new Set<string>();
   private readonly asks = new Map<RequestFact, Subscription>();
   private readonly leaving = new Set<string>();
   private readonly homes = new Map<Subscription, TurnDraft>();
@@ -27,6 +28,11 @@ export class Subscriptions {
   isTaken(id: string): boolean {
     const state = this.byId.get(id)?.state;
     return (state === "asked" || state === "live" || state === "lost") && !this.leaving.has(id);
+  }
+
+  /** Somebody subscribed under this id at some time. */
+  wasAsked(id: string): boolean {
+    return this.askedIds.has(id);
   }
 
   asked(request: RequestFact): void {
@@ -43,6 +49,7 @@ export class Subscriptions {
   ): Subscription {
     const made = new Subscription(control.subscriptionId, control.serviceId, control.mode, request.target);
     this.all.push(made);
+    this.askedIds.add(made.id);
     this.byId.set(made.id, made);
     this.asks.set(request, made);
     this.homes.set(made, request.home);

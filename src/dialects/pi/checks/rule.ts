@@ -133,40 +133,44 @@ export function frameName(at: Point): string {
   return `${sideName(at)} frame ${at.index + 1}`;
 }
 
-/** Oddities that exist only in the order of the two directions. */
-const orderBound: ReadonlySet<Oddity["what"]> = new Set([
-  "stray-response",
-  "stray-cancel",
-  "stray-update",
-  "early-update",
-  "detached-twice",
-]);
+/** Whether the oddity may be one only of the order in which dumps without times were laid beside each other. */
+function isOrderBound(connection: Connection, oddity: Oddity): boolean {
+  switch (oddity.what) {
+    case "stray-cancel":
+    case "early-update":
+    case "detached-twice":
+      return true;
+    case "stray-update":
+      return connection.subscriptions.wasAsked(oddity.id);
+    default:
+      return false;
+  }
+}
 
 /** What every oddity's finding shares. */
 export function hitOf(connection: Connection, oddity: Oddity, statement: Words, subject: string): Hit {
-  const damaged = connection.isDoubtful(oddity.at) || (!connection.ordered && orderBound.has(oddity.what));
+  const damaged = connection.isDoubtful(oddity.at) || (!connection.ordered && isOrderBound(connection, oddity));
   return { draft: oddity.home, statement, places: [oddity.at.place], subject, damaged };
 }
 
-/** Whether a rule about a request and the state it met can judge. */
+/** Whether a rule about a request and the state it met cannot judge. */
 export function isUnsure(connection: Connection, request: RequestFact): boolean {
-  return !connection.ordered || connection.isDoubtful(request.answer?.at ?? request.at);
+  if (connection.isDoubtful(request.answer?.at ?? request.at)) return true;
+  if (connection.ordered) return false;
+  const { attachmentId } = request.target;
+  const never = attachmentId !== null && !connection.attachments.seen(attachmentId);
+  return request.wrongServer === null && request.callFault === null && !(request.route === "never" && never);
 }
 
 /** The requests for which the server owed the refusal of this rule; first the client's fault, then a missing refusal. */
-export function* owed(
-  connection: Connection,
-  rule: string,
-  fault: (request: RequestFact) => Words,
-  refusalIsSure = true,
-): Generator<Hit> {
+export function* owed(connection: Connection, rule: string, fault: (request: RequestFact) => Words): Generator<Hit> {
   for (const request of connection.requests.all) {
     if (request.expected?.rule !== `pi/${rule}`) continue;
     const shared = { draft: request.home, damaged: isUnsure(connection, request) };
     yield { ...shared, statement: fault(request), places: [request.at.place], subject: request.id };
     const { answer } = request;
     const due = request.expected.code;
-    if (answer === null || !refusalIsSure || request.cancels.length > 0) continue;
+    if (answer === null || request.cancels.length > 0) continue;
     if (answer.error !== null && (due === null || answer.error.code === due)) continue;
     const got = answer.error === null ? "answered it with success" : `answered "${answer.error.code}"`;
     const want = due === null ? "a failure" : `"${due}"`;
