@@ -32,7 +32,10 @@ export function runChecks(
 ): Checked {
   const rules = new Map(facts.rules.map((rule) => [rule.id, rule]));
   const verdicts = new Verdicts(turns, rules, options.levels);
-  for (const result of results) for (const verdict of result.verdicts(verdicts.wanted)) verdicts.add(verdict);
+  // A dialect that nobody spoke has nothing to say about what is missing.
+  const spoken = new Set(facts.exchanges.map((row) => row.dialect));
+  for (const result of results)
+    if (spoken.has(result.dialect)) for (const verdict of result.verdicts(verdicts.wanted)) verdicts.add(verdict);
   for (const verdict of captureVerdicts(facts.exchanges, turns, verdicts.wanted)) verdicts.add(verdict);
   return verdicts.result();
 }

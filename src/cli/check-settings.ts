@@ -31,11 +31,11 @@ export function checkSettings(call: Call): CheckSettings {
   const { options } = call;
   const { config, folder } = configOf(call);
   const rules = allRules();
-  const required = [...config.require, ...options.require].flatMap((id) => matchingRules(id, rules));
+  const required = [...config.require, ...(options.require ?? [])].flatMap((id) => matchingRules(id, rules));
   const baseline = options.baseline ?? inFolder(folder, config.baseline);
   return {
     rules,
-    checks: { levels: resolveLevels([...config.rules, ...options.rule.map(parseRuleSetting)], rules) },
+    checks: { levels: resolveLevels([...config.rules, ...(options.rule ?? []).map(parseRuleSetting)], rules) },
     gate: {
       failOn: options.failOn ?? config.failOn ?? "error",
       strict: options.strict ?? config.strict,
@@ -43,7 +43,7 @@ export function checkSettings(call: Call): CheckSettings {
       allowEmpty: options.allowEmpty ?? config.allowEmpty,
     },
     baseline: baseline === null ? null : parseBaseline(textOf(call, baseline, "--baseline"), baseline),
-    stores: [...config.stores.map((path) => inFolder(folder, path)!), ...options.store],
+    stores: [...config.stores.map((path) => inFolder(folder, path)!), ...(options.store ?? [])],
   };
 }
 

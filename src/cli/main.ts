@@ -4,7 +4,7 @@ import { CursorWireError } from "../core/errors.js";
 import { terminal } from "../report/escape.js";
 import { type Call, exitCodes } from "./call.js";
 import type { Io } from "./io.js";
-import { type Options, separateLast } from "./options.js";
+import { absentOptions, type Options, separateLast } from "./options.js";
 import { version } from "./start.js";
 import { type CommandRow, commandTable } from "./table.js";
 
@@ -62,7 +62,7 @@ function programFor(io: Io, run: (row: CommandRow, call: Call) => Promise<void>)
     if (row.commanderArgs !== undefined) command.usage(`[options] ${row.args}`);
     command.action((...given: unknown[]) => {
       const args = given.slice(0, -2).flat() as string[];
-      return run(row, { args, options: given.at(-2) as Options, io });
+      return run(row, { args, options: { ...absentOptions, ...(given.at(-2) as Partial<Options>) }, io });
     });
     program.addCommand(command);
   }

@@ -46,6 +46,22 @@ export interface Options {
   readonly tree?: boolean;
 }
 
+/** Values of options that a command does not have. */
+export const absentOptions = {
+  keylog: [],
+  descriptors: [],
+  proto: [],
+  limit: [],
+  rule: [],
+  require: [],
+  store: [],
+  format: "text",
+  color: true,
+  quiet: false,
+  all: false,
+  redact: "secrets",
+} as const satisfies Options;
+
 const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 function positive(name: string): (text: string) => number {

@@ -80,7 +80,7 @@ function isFailure(result: string | null): boolean {
 }
 
 function shortId(id: string): string {
-  return id.length <= 14 ? id : `${id.slice(0, 6)}…${id.slice(-5)}`;
+  return id.length <= 12 ? id : `…${id.slice(-5)}`;
 }
 
 /** Neighbours that say the same: good KV questions, and whatever became adjacent when answers went behind their questions. */

@@ -178,7 +178,7 @@ function* fieldLines(item: ShownFrame, hidden: Uint8Array | null, wanted: Place,
   const shift =
     message.codec === null && message.place.start !== undefined ? message.place.start + message.headerBytes : null;
   for (const field of shown) {
-    const isHidden = hidden !== null && hidden.subarray(field.valueStart, field.end).includes(1);
+    const isHidden = hidden?.subarray(field.valueStart, field.end).includes(1) ?? false;
     const says = isHidden ? "«redacted»" : terminal(view.redactor.scrub(field.says));
     const at = padStart(field.start.toString(16).padStart(4, "0"), 6);
     const name = `${"  ".repeat(Math.min(field.depth, 10))}${terminal(field.name ?? "?")}`;

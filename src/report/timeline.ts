@@ -118,12 +118,20 @@ export function shortKind(kind: string): string {
 export function saysOf(row: Row, view: View): string {
   const parts: string[] = [];
   if (row.mark !== "") parts.push(view.redactor.scrub(row.mark));
-  const said = plain(row.says, view.redactor);
+  const said = withoutName(plain(row.says, view.redactor), row);
   if (said !== "") parts.push(said);
   if (row.chars > 0 && !said.includes(`${count(row.chars)} char`)) parts.push(`${count(row.chars)} chars`);
   const took = spread(row);
   if (row.count > 1 && took !== "") parts.push(took);
   return parts.join(" · ");
+}
+
+/** The mark in front has already named the pair: "kv 3 → ok · set system prompt", not "kv 3 → ok · kv 3 set system prompt". */
+function withoutName(said: string, row: Row): string {
+  const { pair } = row.first;
+  if (pair === null || row.mark === "") return said;
+  const name = `${pair.family} ${pair.id}`;
+  return said === name ? "" : said.startsWith(`${name} `) ? said.slice(name.length + 1) : said;
 }
 
 /** How long a folded run took, where its times are exact. */
@@ -153,9 +161,13 @@ function widthsFor(cells: readonly Cells[], total: number): Widths {
   const place = widest((cell) => cell.place, 0, 60);
   // Six columns in front of `says`, one space behind each, one arrow.
   const rest = total - (time + channel + size + flag + 1 + 6);
-  const kind = Math.min(wantsKind, Math.max(16, total < 100 ? Math.floor(rest * 0.55) : Math.floor(rest * 0.5)));
-  const says = rest - kind;
   const wantsSays = widest((cell) => cell.says, 4, 200);
-  const keepsPlace = place > 0 && (says - place - 1 >= 30 || says - place - 1 >= wantsSays);
-  return { time, channel, kind, size, flag, says: keepsPlace ? says - place - 1 : says, place: keepsPlace ? place : 0 };
+  const leastSays = Math.min(30, wantsSays);
+  // With places as long as there is room to say something; a long kind gives way first.
+  const kindBesidePlace = Math.min(wantsKind, rest - place - 1 - leastSays);
+  if (place > 0 && kindBesidePlace >= Math.min(wantsKind, 20)) {
+    return { time, channel, kind: kindBesidePlace, size, flag, says: rest - place - 1 - kindBesidePlace, place };
+  }
+  const kind = Math.min(wantsKind, Math.max(16, Math.floor(rest * (total < 100 ? 0.45 : 0.5))));
+  return { time, channel, kind, size, flag, says: rest - kind, place: 0 };
 }

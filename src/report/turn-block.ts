@@ -47,22 +47,23 @@ function* titleLines(turn: Turn, analysis: Analysis, view: View): Generator<stri
 function factLines(turn: Turn, view: View): string[] {
   const { redactor } = view;
   const http = turn.http === null ? "" : ` over HTTP/${turn.http}`;
-  const facts = [
+  const facts = turn.facts.map((fact) => plain(fact, redactor));
+  const parts = [
     turn.requestId === null ? "" : `request ${turn.requestId}`,
     turn.dialect,
     `${turn.transport}${http}`,
-    turn.client ?? "",
+    turn.client !== null && !facts.some((fact) => fact.includes(turn.client!)) ? turn.client : "",
     turn.model === null ? "" : `model ${turn.model}`,
     isKnown(turn.start) ? `starts ${clock(turn.start)}` : "",
     turn.retryOf === null ? "" : `attempt ${turn.attempt + 1}, repeats ${turn.retryOf}`,
     turn.parentRequestId === null ? "" : `subagent of ${turn.parentRequestId}`,
     `${byteCount(turn.upBytes)} up, ${byteCount(turn.downBytes)} down`,
     usageText(turn.usage),
-    ...turn.facts.map((fact) => plain(fact, redactor)),
+    ...facts,
     lossText(turn),
     turn.recovered.length === 0 ? "" : `bytes won back whole: ${turn.recovered.join(", ")}`,
   ];
-  const shown = facts.filter((fact) => fact !== "").map((fact) => terminal(redactor.scrub(fact)));
+  const shown = parts.filter((fact) => fact !== "").map((fact) => terminal(redactor.scrub(fact)));
   return joinFitting(shown, " · ", view.width - indent.length).map((line) => view.paint.dim(line));
 }
 
