@@ -2,11 +2,19 @@
 import type { Rule, Verdict } from "../../../model/check.js";
 import type { CursorModel } from "../finish.js";
 import { blobRules } from "./blobs.js";
+import { execRules } from "./exec.js";
+import { interactionRules } from "./interaction.js";
 import { type CursorRule, verdictsOf } from "./rule.js";
 import { transportRules } from "./transport.js";
 import { uplinkRules } from "./uplink.js";
 
-export const cursorChecks: readonly CursorRule[] = [...transportRules, ...uplinkRules, ...blobRules];
+export const cursorChecks: readonly CursorRule[] = [
+  ...transportRules,
+  ...uplinkRules,
+  ...blobRules,
+  ...execRules,
+  ...interactionRules,
+];
 
 export const cursorRules: readonly Rule[] = cursorChecks;
 
