@@ -34,6 +34,8 @@ abstract class Aead {
 
   passed(): void {}
 
+  lost(): void {}
+
   missingBefore(_record: Bytes): number {
     return 0;
   }

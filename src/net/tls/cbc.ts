@@ -20,7 +20,8 @@ class Cbc implements Opener {
   private readonly macKey: KeyObject;
   private readonly macLength: number;
   private readonly explicitIv: boolean;
-  private chain: Bytes;
+  /** Undefined: not known after a loss. */
+  private chain: Bytes | undefined;
   private readonly prefix = new Uint8Array(13);
   private readonly view = new DataView(this.prefix.buffer);
   // A search for the sequence number asks for the same record again and again: it is deciphered once.
@@ -48,11 +49,21 @@ class Cbc implements Opener {
   }
 
   passed(record: Bytes): void {
+    this.chainFrom(record.subarray(recordHeaderBytes));
+  }
+
+  lost(before: Bytes): void {
+    this.chainFrom(before);
+  }
+
+  /** The last block of the ciphertext before is the IV of the next one. */
+  private chainFrom(before: Bytes): void {
     this.lastRecord = undefined;
     this.lastPlain = undefined;
     if (this.cipher.kind === "null" || this.explicitIv) return;
-    const end = this.encryptThenMac ? record.length - this.macLength : record.length;
-    if (end - this.cipher.blockBytes >= recordHeaderBytes) this.chain = record.slice(end - this.cipher.blockBytes, end);
+    const end = this.encryptThenMac ? before.length - this.macLength : before.length;
+    const start = end - this.cipher.blockBytes;
+    this.chain = start >= 0 ? before.slice(start, end) : undefined;
   }
 
   missingBefore(): number {
@@ -92,7 +103,7 @@ class Cbc implements Opener {
     if (cipher.kind === "null") return fragment;
     const iv = this.explicitIv ? fragment.subarray(0, cipher.blockBytes) : this.chain;
     const text = fragment.subarray(this.ivLength);
-    if (text.length === 0 || text.length % cipher.blockBytes !== 0) return undefined;
+    if (iv === undefined || text.length === 0 || text.length % cipher.blockBytes !== 0) return undefined;
     // Padding stays on: it is checked with the MAC, and OpenSSL's idea of it is not that of TLS.
     return createDecipheriv(cipher.name, this.keys.key, iv).setAutoPadding(false).update(text);
   }

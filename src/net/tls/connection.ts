@@ -28,7 +28,7 @@ import { type Shared, sharedBy } from "./shared.js";
 import { Side, type SideHost } from "./side.js";
 import { type Suite, suiteOf } from "./suites.js";
 import { TranscriptKeeper } from "./transcript.js";
-import { type ClosedBy, closedPhrase } from "./why.js";
+import { type ClosedBy, type ClosedSide, closedPhrase } from "./why.js";
 
 /** Of one direction, while the other's lag behind. */
 const unpairedHellos = 16;
@@ -92,7 +92,7 @@ export class Connection implements SideHost {
   gap(direction: Direction, length: number | undefined, why: GapReason, mark: Mark): void {
     this.lookForKeys();
     const side = this[direction];
-    if (side.state === "open" && side.gapMustWait(this.ownHelloSeen(side))) side.wait();
+    if (side.state === "open" && side.gapMustWait) side.wait();
     if (side.state === "waiting") this.backlog.add({ kind: "gap", direction, length, why, mark });
     else side.gap(length, why, mark);
     this.settle();
@@ -131,6 +131,10 @@ export class Connection implements SideHost {
 
   get agreed(): boolean {
     return this.up.epochs.length > 0;
+  }
+
+  ownHelloSeen(side: Side): boolean {
+    return side === this.up ? this.hello !== undefined : this.server !== undefined;
   }
 
   get keepMessages(): boolean {
@@ -274,6 +278,7 @@ export class Connection implements SideHost {
   /** Hellos belong together in their order, each direction's own: a renegotiation brings another pair. */
   private pairHellos(mark: Mark): void {
     if (this.hellos.length > unpairedHellos || this.servers.length > unpairedHellos) {
+      this.note("tls.bad-hello", mark, { what: this.hellos.length > unpairedHellos ? "client" : "server" });
       return this.closeBoth("tls.bad-hello", mark);
     }
     const [hello] = this.hellos;
@@ -369,6 +374,7 @@ export class Connection implements SideHost {
   // Ends.
 
   private ended(side: Side, reason: EndReason, by: "client" | "server" | null, mark: Mark): void {
+    if (side.state === "open") side.over(mark);
     const loss = side.state === "open" ? side.takeLoss() : undefined;
     if (loss !== undefined) this.outbox.gap(side.direction, undefined, loss.why, loss.mark);
     this.outbox.end(side.direction, reason, by, mark);
@@ -414,16 +420,13 @@ export class Connection implements SideHost {
     this.outbox.gap(side.direction, undefined, why, mark);
   }
 
-  private whyClosed(side: Side): ClosedBy | null {
-    return this.closedBy[side.direction] ?? (side.state === "waiting" ? this.waitsFor() : null);
+  private whyClosed(side: Side): ClosedSide {
+    const by = this.closedBy[side.direction] ?? (side.state === "waiting" ? this.waitsFor() : null);
+    return { by, read: side.opened > 0 };
   }
 
   private whyUnfinished(): string {
     return this.alert === null ? "the handshake was not finished" : `the handshake failed: ${this.alert}`;
-  }
-
-  private ownHelloSeen(side: Side): boolean {
-    return side === this.up ? this.hello !== undefined : this.server !== undefined;
   }
 
   private noteOnce(code: TlsCode, mark: Mark, detail: Detail = {}): void {

@@ -25,6 +25,8 @@ export interface Opener {
   open(record: Bytes, sequence: number): Opened | undefined;
   /** Tells of every record in its turn, opened or not: a chained IV goes on from it. */
   passed(record: Bytes): void;
+  /** Bytes are missing before the next record but for `before`, the last of them (at most 64). */
+  lost(before: Bytes): void;
   /** The least a record of these keys can have, header included. */
   readonly smallest: number;
   /** Record bytes over those of an unpadded content, header included; undefined where all records are padded. */

@@ -3,12 +3,15 @@
  * when the lost one's length tells where that is; else every place that looks like a record header is offered as a candidate.
  */
 import { ByteQueue } from "../../core/byte-queue.js";
-import { type Bytes, keep, readU16BE } from "../../core/bytes.js";
+import { type Bytes, concat, keep, noBytes, readU16BE } from "../../core/bytes.js";
 import type { Mark } from "../../core/mark.js";
 import { recordHeaderBytes } from "./opener.js";
 
 /** 2^14 and what TLS 1.2 lets a cipher add; TLS 1.3 allows less. */
 export const recordLimit = 16_384 + 2048;
+
+/** A MAC and a block of a cipher, the longest there are. */
+const tailBytes = 64;
 
 export interface Cut {
   /** Header and fragment. */
@@ -24,6 +27,7 @@ export class RecordCutter {
   private scanning = false;
   /** Bytes of a record with a hole in it that are still to come. */
   private rest = 0;
+  private tail: Bytes = noBytes;
 
   push(bytes: Bytes, mark: Mark): void {
     this.queue.push(bytes, mark);
@@ -32,6 +36,11 @@ export class RecordCutter {
   /** Bytes that wait for the end of their record. */
   get waiting(): number {
     return this.queue.length;
+  }
+
+  /** The last bytes that went by since the latest loss without being a record; at most 64. */
+  get skippedLast(): Bytes {
+    return this.tail;
   }
 
   /** What stands where a record header should. */
@@ -48,7 +57,7 @@ export class RecordCutter {
     }
     if (this.rest > 0) {
       const part = Math.min(this.rest, this.queue.length);
-      this.queue.skip(part);
+      this.skip(part);
       this.rest -= part;
       lost(part);
       if (this.rest > 0) return undefined;
@@ -77,7 +86,7 @@ export class RecordCutter {
 
   /** The candidate is none: the search goes on one byte further. */
   reject(lost: (bytes: number) => void): void {
-    this.queue.skip(1);
+    this.skip(1);
     lost(1);
   }
 
@@ -100,6 +109,7 @@ export class RecordCutter {
       const open = this.rest > 0 ? this.rest : this.missingBytes();
       if (open !== undefined && length <= open) {
         this.queue.skip(begun);
+        this.tail = noBytes;
         this.rest = open - length;
         return begun + length;
       }
@@ -108,8 +118,17 @@ export class RecordCutter {
     return begun + length;
   }
 
+  private skip(count: number): void {
+    if (count === 0) return;
+    const bytes = this.queue.peek(count);
+    this.tail =
+      count >= tailBytes ? keep(bytes.subarray(count - tailBytes)) : concat([this.tail, bytes]).slice(-tailBytes);
+    this.queue.skip(count);
+  }
+
   private drop(): void {
     this.queue.skip(this.queue.length);
+    this.tail = noBytes;
     this.rest = 0;
     this.scanning = true;
   }
@@ -131,7 +150,7 @@ export class RecordCutter {
         from = at + 1;
         continue;
       }
-      this.queue.skip(at);
+      this.skip(at);
       if (at > 0) lost(at);
       return major >= 0 && whole;
     }

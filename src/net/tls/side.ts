@@ -17,6 +17,7 @@ export interface SideHost {
   readonly tls13: boolean;
   /** Both hellos are known, so epochs are there. */
   readonly agreed: boolean;
+  ownHelloSeen(side: Side): boolean;
   /** All handshake messages are wanted whole. */
   readonly keepMessages: boolean;
   /** This side's own hello should have come before what has come now. */
@@ -74,6 +75,8 @@ export class Side {
   private changing = false;
   private sequence = 0;
   private trials = freeTrials;
+  /** Bytes before the next record are missing or were no record. */
+  private broken = false;
   private failures = 0;
   private passedOver = 0;
   private padded = false;
@@ -104,13 +107,14 @@ export class Side {
   }
 
   /** Whether a loss has to wait: the way back can only be found with keys that are not there yet. */
-  gapMustWait(helloSeen: boolean): boolean {
-    return this.at < 0 && helloSeen && !this.canOpen();
+  get gapMustWait(): boolean {
+    return this.at < 0 && this.host.ownHelloSeen(this) && !this.canOpen();
   }
 
   gap(length: number | undefined, why: GapReason, mark: Mark): void {
     if (this.state !== "open") return;
     const lost = this.cutter.gap(length);
+    this.broken = true;
     this.addLoss(lost, why, mark);
     this.joiner.reset();
   }
@@ -144,6 +148,11 @@ export class Side {
     return false;
   }
 
+  /** No more will come. Too few records may have been there to give it up before. */
+  over(mark: Mark): void {
+    if (this.opened === 0 && this.failures > 0) this.giveUp(mark);
+  }
+
   close(): void {
     if (this.state !== "ended") this.state = "closed";
     this.joiner.reset();
@@ -166,18 +175,19 @@ export class Side {
     while (this.state === "open") {
       const cut = this.cutter.next(this.skippedBytes);
       if (cut === undefined) return;
-      if (cut === "broken") this.broken();
+      if (cut === "broken") this.notRecord();
       else if (this.at < 0) this.plain(cut);
       else this.sealed(cut);
     }
   }
 
   /** Bytes that are no record. With keys that work the next record can be told from noise; without them it cannot. */
-  private broken(): void {
+  private notRecord(): void {
     const mark = this.lastMark!;
     this.host.notRecords(this, this.cutter.head(), mark);
     if (this.opened === 0) return this.giveUp(mark);
     this.addLoss(0, "undecrypted", mark);
+    this.broken = true;
     this.cutter.search();
   }
 
@@ -217,7 +227,8 @@ export class Side {
   }
 
   private changeCipherSpec(cut: Cut): void {
-    if (this.host.tls13) return;
+    // Before any hello it tells nothing: with TLS 1.3 it may stand in front of the one that follows a retry.
+    if (this.host.tls13 || !this.host.ownHelloSeen(this)) return;
     if (this.epochs[this.at + 1] === undefined) return this.beforeKeys(cut);
     this.enter(this.at + 1);
   }
@@ -288,6 +299,7 @@ export class Side {
 
   private trySequences(index: number, epoch: Epoch, opener: Opener, record: Bytes): Opened | undefined {
     const from = index === this.at ? this.sequence : 0;
+    if (this.broken) opener.lost(this.cutter.skippedLast);
     const spread = this.spread(opener);
     const hint = index === this.at ? opener.missingBefore(record) : 0;
     if (hint > 0 && this.trials >= 1) {
@@ -329,6 +341,7 @@ export class Side {
     if (left?.kind === "early" && !sameKeys) this.host.earlyOver(false);
     this.sequence = sequence + 1;
     this.failures = 0;
+    this.broken = false;
     opener.passed(record);
     const { loss } = this;
     this.loss = undefined;
@@ -355,6 +368,7 @@ export class Side {
     }
     const opener = epoch?.opener();
     opener?.passed(cut.record);
+    this.broken = false;
     if (epoch?.kind === "early") return this.host.earlyUnread(this, cut.mark);
     if (opener === undefined) {
       if (++this.passedOver > unreadHandshake) this.giveUp(cut.mark);

@@ -32,11 +32,18 @@ export const phrases: Readonly<Record<ClosedBy, string>> = {
   "tls.lost-step": "no way back after lost bytes",
 };
 
-/** What stayed closed in each direction; null: nothing. */
-export function closedPhrase(up: ClosedBy | null, down: ClosedBy | null): string | null {
-  if (up === null && down === null) return null;
-  if (up === down) return phrases[up!];
-  if (up === null) return `server to client: ${phrases[down!]}`;
-  if (down === null) return `client to server: ${phrases[up]}`;
-  return `client to server: ${phrases[up]}; server to client: ${phrases[down]}`;
+export interface ClosedSide {
+  /** null: it is open. */
+  readonly by: ClosedBy | null;
+  /** Something was read here. */
+  readonly read: boolean;
+}
+
+/** What stayed closed; null: nothing. A direction without anything to read does not make the other's reason a partial one. */
+export function closedPhrase(up: ClosedSide, down: ClosedSide): string | null {
+  if (up.by === null && down.by === null) return null;
+  if (up.by === null) return down.read || up.read ? `server to client: ${phrases[down.by!]}` : phrases[down.by!];
+  if (down.by === null) return up.read || down.read ? `client to server: ${phrases[up.by]}` : phrases[up.by];
+  if (up.by === down.by) return phrases[up.by];
+  return `client to server: ${phrases[up.by]}; server to client: ${phrases[down.by]}`;
 }
