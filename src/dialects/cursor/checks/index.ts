@@ -4,6 +4,7 @@ import type { CursorModel } from "../finish.js";
 import { blobRules } from "./blobs.js";
 import { execRules } from "./exec.js";
 import { interactionRules } from "./interaction.js";
+import { lifecycleRules } from "./lifecycle.js";
 import { type CursorRule, verdictsOf } from "./rule.js";
 import { transportRules } from "./transport.js";
 import { uplinkRules } from "./uplink.js";
