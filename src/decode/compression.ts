@@ -5,8 +5,7 @@
  */
 import { brotliDecompressSync, crc32, gunzipSync, inflateRawSync, inflateSync as zlibInflateSync } from "node:zlib";
 import { inflateSync } from "fflate";
-import type { Bytes } from "../core/bytes.js";
-import { noBytes } from "../core/bytes.js";
+import { asBuffer, type Bytes, concat, noBytes } from "../core/bytes.js";
 import { assertNever } from "../core/errors.js";
 import type { Limits } from "../core/limits.js";
 import { inflatedLimit, zlibWrapped } from "./inflate-bounds.js";
@@ -22,10 +21,13 @@ export interface Inflated {
 }
 
 /**
- * Compressed bytes up to which fflate is used in place of Node's zlib: zlib pays for every call (a handle, a 16 KiB buffer), fflate for
- * every byte. bench/compression.mjs measures where they meet.
+ * Compressed bytes up to which fflate is used in place of Node's zlib, and the bytes they may become then. zlib pays 7 us for every call (a
+ * handle, a 16 KiB buffer), fflate pays for every byte and for every buffer it must grow: measured by bench/compression.mjs.
  */
-export const fflateBytes = 4096;
+export const fflateBytes = 160;
+const fflateOutBytes = 2048;
+
+const scratch = new Uint8Array(fflateOutBytes);
 
 /** Token of Content-Encoding, Connect-Content-Encoding or grpc-encoding; "identity" and unknown ones are not codecs. */
 export function codecOf(token: string): Codec | undefined {
@@ -60,19 +62,20 @@ export function inflate(codec: Codec, bytes: Bytes, limits: Limits): Inflated {
   }
 }
 
-/** Deflate expands by less than this, so that small inputs cannot pass the limit in one call. */
-const deflateRatio = 1032;
+const gzipMagic = Buffer.from([0x1f, 0x8b, 0x08]);
 
 function smallGzip(bytes: Bytes, max: number): Inflated | null {
   const size = bytes.length;
-  if (size > fflateBytes || size * deflateRatio > max) return null;
+  if (size > fflateBytes || max < fflateOutBytes) return null;
   const start = gzipHeaderBytes(bytes);
-  if (start < 0 || size < start + 8) return null;
-  const out = tryInflate(bytes.subarray(start, size - 8));
-  if (out === null) return null;
-  // fflate checks neither; several members, or rubbish behind the first, fail here too and go to zlib.
+  // What may be a second member goes to zlib: fflate stops behind the first without a word.
+  if (start < 0 || size < start + 8 || asBuffer(bytes).indexOf(gzipMagic, start) >= 0) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset + size - 8, 8);
-  if (view.getUint32(4, true) !== out.length || view.getUint32(0, true) !== crc32(out)) return null;
+  const declared = view.getUint32(4, true);
+  if (declared > fflateOutBytes) return null;
+  const out = tryInflate(bytes.subarray(start, size - 8));
+  // fflate checks neither size nor checksum; rubbish behind the member fails here too.
+  if (out === null || declared !== out.length || view.getUint32(0, true) !== crc32(out)) return null;
   return { bytes: out, fault: null };
 }
 
@@ -85,16 +88,17 @@ export function gzipHeaderBytes(bytes: Bytes): number {
 
 function smallDeflate(bytes: Bytes, max: number): Inflated | null {
   const size = bytes.length;
-  if (size > fflateBytes || size * deflateRatio > max || size < 6 || !zlibWrapped(bytes)) return null;
+  if (size > fflateBytes || max < fflateOutBytes || size < 6 || !zlibWrapped(bytes)) return null;
   const out = tryInflate(bytes.subarray(2, size - 4));
   if (out === null) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset + size - 4, 4);
   return view.getUint32(0, false) === adler32(out) ? { bytes: out, fault: null } : null;
 }
 
+/** null: no deflate. What does not fit is cut off: the checksum then tells. */
 function tryInflate(raw: Bytes): Bytes | null {
   try {
-    return inflateSync(raw);
+    return inflateSync(raw, { out: scratch }).slice();
   } catch {
     return null;
   }
@@ -117,7 +121,7 @@ function adler32(bytes: Bytes): number {
 
 function byZlib(codec: Exclude<Codec, "zstd">, bytes: Bytes, max: number, limits: Limits): Inflated {
   try {
-    return { bytes: zlibSync(codec, bytes, max), fault: null };
+    return { bytes: plain(zlibSync(codec, bytes, max)), fault: null };
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     if (code === "ERR_BUFFER_TOO_LARGE") return { bytes: noBytes, fault: "over-limit" };
@@ -125,7 +129,13 @@ function byZlib(codec: Exclude<Codec, "zstd">, bytes: Bytes, max: number, limits
   }
 }
 
-function zlibSync(codec: Exclude<Codec, "zstd">, bytes: Bytes, max: number): Bytes {
+/** zlib hands out slices of its 16 KiB chunks: small ones are copied, so that they do not hold the chunk. */
+function plain(buffer: Buffer): Bytes {
+  if (buffer.length < 8192) return new Uint8Array(buffer);
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);
+}
+
+function zlibSync(codec: Exclude<Codec, "zstd">, bytes: Bytes, max: number): Buffer {
   const options = { maxOutputLength: max };
   switch (codec) {
     case "gzip":
@@ -148,5 +158,5 @@ function salvage(codec: Exclude<Codec, "zstd">, bytes: Bytes, cut: boolean, limi
   inflater.push(bytes);
   inflater.end();
   if (inflater.fault === "over-limit") return { bytes: noBytes, fault: "over-limit" };
-  return { bytes: Buffer.concat(pieces), fault };
+  return { bytes: concat(pieces), fault };
 }

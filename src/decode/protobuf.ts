@@ -3,7 +3,7 @@
  * A fault that loses step (bad tag or varint, a length past the end, a group without its end) ends the message it is in, and the
  * enclosing one goes on behind it. Wire-type and UTF-8 faults are noted and skipped. https://protobuf.dev/programming-guides/encoding
  */
-import type { Bytes } from "../core/bytes.js";
+import { type Bytes, concat } from "../core/bytes.js";
 import type { Limits } from "../core/limits.js";
 import type { Decoded, ProtoMessage, WireFault } from "../model/schema.js";
 import { chooseOneof, listOf, targetOf } from "./message-fields.js";
@@ -240,7 +240,7 @@ class Decoder implements MessageDecoder {
 
   private takeOpaque(target: Fields, bytes: Bytes): void {
     const before = target[opaqueContent];
-    target[opaqueContent] = before === undefined ? bytes : Buffer.concat([before, bytes]);
+    target[opaqueContent] = before === undefined ? bytes : concat([before, bytes]);
   }
 
   private mapEntry(field: FieldTable, map: NonNullable<FieldTable["map"]>, into: Fields, depth: number): boolean {
