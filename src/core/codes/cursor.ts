@@ -59,7 +59,7 @@ export const cursorCodes = {
   },
   "cursor.downlink-missing": {
     severity: "warning",
-    text: "RunSSE of request {request} is not in the capture: {appends} appends, and nothing of what the server sent",
+    text: "RunSSE of request {request} is not in the capture: {appends}, and nothing of what the server sent",
     remedy:
       "some exporters leave out responses that had not finished: export after the turn has ended, or capture packets",
   },
@@ -73,7 +73,7 @@ export const cursorCodes = {
   },
   "cursor.other-family": {
     severity: "warning",
-    text: "{appends} appends of request {request} belong to {method}, whose messages are not decoded",
+    text: "{appends} of request {request} carry messages of {method}, which are not decoded",
   },
   "cursor.unknown-branch": {
     severity: "warning",

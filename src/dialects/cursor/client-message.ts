@@ -101,6 +101,7 @@ function exec(branch: string, message: ProtoMessage, value: ProtoMessage | undef
       id,
       branch,
       event,
+      result: execOutcome(branch, event, value, schemas),
       execId: text(message, "exec_id"),
       localMs: numberOf(message, "local_execution_time_ms") ?? null,
     },
@@ -108,6 +109,14 @@ function exec(branch: string, message: ProtoMessage, value: ProtoMessage | undef
     chars: output ? text(sub(value, event), "data").length : 0,
     references: collect("agent.v1.ExecClientMessage", message, reading).references,
   };
+}
+
+function execOutcome(branch: string, event: string, value: ProtoMessage | undefined, schemas: Schemas): string {
+  if (branch === "shell_stream") {
+    if (event === "exit") return `exit ${int(sub(value, "exit"), "code")}`;
+    return event === "start" || event === "stdout" || event === "stderr" || event === "hook_context" ? "" : event;
+  }
+  return value === undefined ? "" : (schemas.branch(execResultType(branch), value, "result") ?? "answered");
 }
 
 /** `read_result` -> `agent.v1.ReadResult`; two branches share another's type. */

@@ -70,7 +70,7 @@ function turnsOf(log: RequestLog, intake: Intake, services: TurnServices, notes:
   if (foreign) {
     const method = [...log.foreign].join(", ");
     if (log.appends.length > 0) {
-      const detail = { appends: log.appends.length, request: log.id ?? "", method };
+      const detail = { appends: plural(log.appends.length, "append"), request: log.id ?? "", method };
       intake.note({ code: "cursor.other-family", place: log.appends[0]!.place, detail });
     }
     notes.push([`${method}: request ${log.id ?? "without id"}, ${plural(log.appends.length, "append")}, not decoded`]);

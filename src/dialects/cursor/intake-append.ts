@@ -20,7 +20,7 @@ export function takeAppend(call: Call, message: StreamMessage, intake: Intake): 
   const log = intake.logs.of(id);
   call.log = log;
   log.client ??= clientFacts(call.exchange);
-  const facts = appendFacts(call, outer);
+  const facts = appendFacts(call, outer, message);
   call.facts = facts;
   const item = appendItem(call, message, outer, facts, intake);
   call.item = item;
@@ -46,7 +46,7 @@ function isClientMessage(inner: Bytes, intake: Intake): boolean {
   return decoded.faults.length === 0 && schemas.branch(CLIENT, decoded.value, "message") !== undefined;
 }
 
-function appendFacts(call: Call, outer: OuterAppend): AppendFacts {
+function appendFacts(call: Call, outer: OuterAppend, message: StreamMessage): AppendFacts {
   const { exchange } = call;
   return {
     input: exchange.flow.input,
@@ -54,6 +54,7 @@ function appendFacts(call: Call, outer: OuterAppend): AppendFacts {
     carrier: outer.carrier,
     hexFault: outer.hexFault,
     outerFault: outer.fault,
+    misframed: message.fault === "enveloped",
     method: exchange.request?.method ?? "",
     requestType: requestType(exchange),
     timeoutMs: timeoutMs(exchange),

@@ -95,6 +95,8 @@ export interface ToolEvent {
   readonly tool: string;
   readonly modelCallId: string;
   readonly hasResult: boolean;
+  /** Branch of the result: "success", "failure", …; "" where there is none. */
+  readonly result: string;
   /** ToolCall.tool_call_id, "" where absent. */
   readonly toolCallId: string;
   readonly startedAtMs: number | null;
@@ -167,6 +169,8 @@ export interface AppendFacts {
   readonly carrier: "hex" | "binary" | "none" | "both";
   readonly hexFault: HexFault | null;
   readonly outerFault: string | null;
+  /** The unary body was wrapped in an envelope, by the client or by the recorder. */
+  readonly misframed: boolean;
   readonly method: string;
   readonly requestType: string;
   readonly timeoutMs: number | null;
@@ -199,6 +203,8 @@ export type UpDetail =
       readonly id: number;
       readonly branch: string;
       readonly event: string;
+      /** Branch of a result, "exit 3" of a shell stream; "" of what settles nothing. */
+      readonly result: string;
       readonly execId: string;
       readonly localMs: number | null;
     }

@@ -1,4 +1,5 @@
 /** What the capture lacks of a turn, said as diagnostics: what was on the wire and is not in the output is always named. */
+import { plural } from "./format.js";
 import type { Intake } from "./intake.js";
 import type { CursorTurn } from "./turn.js";
 
@@ -9,7 +10,7 @@ export function reportEpoch(turn: CursorTurn, intake: Intake): void {
   if (turn.requestId === null && call === null && uplink.length > 0)
     note({ code: "cursor.append-without-request-id", place: uplink[0]!.place });
   if (call === null) {
-    const appends = uplink.length + epoch.lost.length;
+    const appends = plural(uplink.length + epoch.lost.length, "append");
     note({ code: "cursor.downlink-missing", place: turn.place, detail: { request, appends } });
     note({ code: "cursor.inner-type-guessed", place: turn.place, detail: { request } });
   } else if (call.uplink === null && uplink.length === 0 && epoch.lost.length === 0) {

@@ -40,12 +40,12 @@ export class PairMarks {
     for (const call of pairs.exec) {
       const { settled, thrown } = execAnswer(call);
       this.ask(call.item, "exec", String(call.id), settled === null ? unanswered : null);
-      if (settled !== null) this.answer(settled, call.item, "exec", String(call.id), thrown === null ? "ok" : "error");
+      if (settled !== null) this.answer(settled, call.item, "exec", String(call.id), execResult(settled, thrown));
     }
     for (const query of pairs.queries) {
       const answer = query.answers[0];
       this.ask(query.item, "interaction", String(query.id), answer === undefined ? unanswered : null);
-      if (answer !== undefined) this.answer(answer, query.item, "interaction", String(query.id), "ok");
+      if (answer !== undefined) this.answer(answer, query.item, "interaction", String(query.id), answerName(answer));
     }
     this.tools(pairs, context.downLost ? "unseen" : "unanswered");
   }
@@ -62,7 +62,7 @@ export class PairMarks {
       if (started !== undefined)
         this.ask(started.item, "tool_call", life.callId, completed === undefined ? unanswered : null);
       if (completed !== undefined && started !== undefined)
-        this.answer(completed.item, started.item, "tool_call", life.callId, "ok");
+        this.answer(completed.item, started.item, "tool_call", life.callId, resultName(completed.event.result));
     }
   }
 
@@ -82,6 +82,19 @@ export class PairMarks {
       result,
     });
   }
+}
+
+function execResult(settled: UpItem, thrown: string | null): string {
+  if (thrown !== null) return "error";
+  return settled.detail.type === "exec" ? resultName(settled.detail.result) : "closed";
+}
+
+function answerName(item: UpItem): string {
+  return item.detail.type === "response" && item.detail.result !== "" ? resultName(item.detail.result) : "answered";
+}
+
+function resultName(branch: string): string {
+  return branch === "success" || branch === "" || branch === "exit 0" ? "ok" : branch.replaceAll("_", " ");
 }
 
 function kvResult(item: UpItem): string {

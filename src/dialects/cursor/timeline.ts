@@ -150,11 +150,11 @@ function spread(bounds: readonly Bound[]): void {
     let end = i + 1;
     while (end < bounds.length && bounds[end]!.lo === bounds[i]!.lo && bounds[end]!.hi === bounds[i]!.hi) end++;
     const { lo, hi } = bounds[i]!;
-    const step = Number.isFinite(lo) && Number.isFinite(hi) ? (hi - lo) / (end - i) : 0;
+    const from = Math.max(lo, at);
+    const step = Number.isFinite(from) && Number.isFinite(hi) ? Math.max(0, hi - from) / (end - i) : 0;
     for (let k = i; k < end; k++) {
       // The last one at its latest: an ask just before its answer.
-      const wanted = Number.isFinite(lo) ? lo + step * (k - i + 1) : hi;
-      at = Math.max(at, wanted);
+      at = Number.isFinite(from) ? from + step * (k - i + 1) : Math.max(at, hi);
       bounds[k]!.at = at;
     }
     i = end;

@@ -2,11 +2,11 @@
 import type { Place } from "../../../core/place.js";
 import type { CursorModel } from "../finish.js";
 import { count, plural } from "../format.js";
-import type { CarriedBlob, UpItem } from "../model.js";
+import type { CarriedBlob } from "../model.js";
 import type { KvOp } from "../pairs.js";
 import type { CursorTurn } from "../turn.js";
 import { kvHash } from "../turn-json.js";
-import { type CursorRule, examples, type Judgement, noDownlink } from "./rule.js";
+import { type CursorRule, examples, isMangled, type Judgement, noDownlink } from "./rule.js";
 
 const family = "KV and blobs";
 const source = "protocols/cursor.md 5 K, 2.13, 4";
@@ -27,8 +27,6 @@ function* withKv(
 }
 
 const name = (op: KvOp): string => `kv ${op.id}`;
-
-const isMangled = (item: UpItem): boolean => item.evidence === "salvaged" || item.evidence === "lossy-utf8";
 
 function* answered(turn: CursorTurn, ops: readonly KvOp[]): Generator<Judgement> {
   if (turn.outcome !== "completed") {

@@ -13,6 +13,7 @@ export const cursorChecks: readonly CursorRule[] = [
   ...transportRules,
   ...uplinkRules,
   ...blobRules,
+  ...lifecycleRules,
   ...execRules,
   ...interactionRules,
 ];

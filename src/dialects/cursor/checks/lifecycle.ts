@@ -177,9 +177,8 @@ function* runIdFits(turn: CursorTurn, model: CursorModel): Generator<Judgement> 
   if (turn.run!.runId === null || turn.run!.runId === "")
     yield { says: ["the run_request has no run_id"], places: place, subject: "run_id" };
   else if (runId !== requestId && requestId !== null) {
-    const first = model.turns.some(
-      (other) => other !== turn && other.requestId === runId && other.conversationId === turn.conversationId,
-    );
+    const original = neighboursOf(model).byRequest.get(runId ?? "");
+    const first = original !== undefined && original !== turn && original.conversationId === turn.conversationId;
     if (first) return;
     // A retry names an attempt that may lie before the capture.
     if (turn.action === "resume_action" || turn.clientFacts?.originalRequestId === runId)
@@ -264,14 +263,38 @@ function* noOverlap(turn: CursorTurn, model: CursorModel): Generator<Judgement> 
   };
 }
 
+/** Turns by request id, and each turn's predecessor in its conversation: built once, so that no rule is quadratic. */
+interface Neighbours {
+  readonly byRequest: ReadonlyMap<string, CursorTurn>;
+  readonly before: ReadonlyMap<CursorTurn, CursorTurn>;
+}
+
+const neighbours = new WeakMap<CursorModel, Neighbours>();
+
+function neighboursOf(model: CursorModel): Neighbours {
+  const known = neighbours.get(model);
+  if (known !== undefined) return known;
+  const byRequest = new Map<string, CursorTurn>();
+  const before = new Map<CursorTurn, CursorTurn>();
+  const last = new Map<string, CursorTurn>();
+  for (const turn of model.turns) {
+    if (turn.requestId !== null && !byRequest.has(turn.requestId)) byRequest.set(turn.requestId, turn);
+    if (turn.conversationId === null) continue;
+    const older = last.get(turn.conversationId);
+    if (older !== undefined) before.set(turn, older);
+    last.set(turn.conversationId, turn);
+  }
+  const made = { byRequest, before };
+  neighbours.set(model, made);
+  return made;
+}
+
 function previousOf(turn: CursorTurn, model: CursorModel): CursorTurn | null {
-  const conversation = model.conversations.find((each) => each.turns[turn.index] === turn);
-  const before = conversation?.turns[turn.index - 1];
-  return before === undefined ? null : (model.turns.find((each) => each === before) ?? null);
+  return neighboursOf(model).before.get(turn) ?? null;
 }
 
 function* retryCarries(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
-  const failed = turn.retryOf === null ? undefined : model.turns.find((other) => other.requestId === turn.retryOf);
+  const failed = turn.retryOf === null ? undefined : neighboursOf(model).byRequest.get(turn.retryOf);
   if (failed === undefined || turn.run === null) {
     yield { why: turn.retryOf === null ? "it is no retry" : "the failed attempt is not in the capture" };
     return;
@@ -299,8 +322,7 @@ function* retryCarries(turn: CursorTurn, model: CursorModel): Generator<Judgemen
 }
 
 function* subagentLinks(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
-  const parent =
-    turn.parentRequestId === null ? undefined : model.turns.find((other) => other.requestId === turn.parentRequestId);
+  const parent = turn.parentRequestId === null ? undefined : neighboursOf(model).byRequest.get(turn.parentRequestId);
   if (parent === undefined || turn.conversationId === null) {
     yield { why: turn.parentRequestId === null ? "it is no subagent's run" : "the parent's run is not in the capture" };
     return;

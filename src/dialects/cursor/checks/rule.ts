@@ -4,6 +4,7 @@ import type { Place } from "../../../core/place.js";
 import type { Printable, Words } from "../../../core/printable.js";
 import type { Rule, Verdict } from "../../../model/check.js";
 import type { CursorModel } from "../finish.js";
+import type { UpItem } from "../model.js";
 import type { CursorTurn } from "../turn.js";
 
 /** The capture lacks what the rule needs: neither pass nor finding. */
@@ -83,4 +84,9 @@ export function noAppends(turn: CursorTurn): string | undefined {
 export function examples(values: readonly (string | number)[], limit = 8): string {
   const shown = values.slice(0, limit).join(", ");
   return values.length > limit ? `${shown} and ${values.length - limit} more` : shown;
+}
+
+/** What this item says was won back from a mangled or misframed body: a verdict on it rests on damaged bytes. */
+export function isMangled(item: UpItem): boolean {
+  return item.evidence === "salvaged" || item.evidence === "lossy-utf8" || item.append?.misframed === true;
 }

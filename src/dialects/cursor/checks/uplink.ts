@@ -3,7 +3,7 @@
 import { count, plural } from "../format.js";
 import type { UpItem } from "../model.js";
 import type { CursorTurn } from "../turn.js";
-import { type CursorRule, examples, type Judgement, noAppends } from "./rule.js";
+import { type CursorRule, examples, isMangled, type Judgement, noAppends } from "./rule.js";
 
 const family = "Uplink order";
 const source = "protocols/cursor.md 5 S, 1.7";
@@ -40,7 +40,7 @@ function* startsAtZero(turn: CursorTurn): Generator<Judgement> {
     says: [`the smallest append_seqno is ${count(first.seqno)}`],
     places: [first.place],
     subject: "first seqno",
-    damaged: turn.lost("up") || isInferred(first),
+    damaged: turn.lost("up") || isInferred(first) || isMangled(first),
   };
 }
 
@@ -66,7 +66,7 @@ function* contiguous(turn: CursorTurn): Generator<Judgement> {
     ],
     places: [around.place],
     subject: `seqno ${holes[0]}`,
-    damaged: turn.lost("up") || items.some(isInferred),
+    damaged: turn.lost("up") || items.some((item) => isInferred(item) || item.append?.misframed === true),
     detail: { missing: holes },
   };
 }
@@ -92,10 +92,6 @@ function* unique(turn: CursorTurn): Generator<Judgement> {
       damaged: isInferred(item) || isInferred(first) || isMangled(item) || isMangled(first),
     };
   }
-}
-
-function isMangled(item: UpItem): boolean {
-  return item.evidence === "lossy-utf8" || item.evidence === "salvaged";
 }
 
 function* oneCarrier(turn: CursorTurn): Generator<Judgement> {
