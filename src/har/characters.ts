@@ -186,7 +186,7 @@ export function utf8OfText(text: JsonText): Utf8Text {
     const surrogates = /(?:^|[^\ud800-\udbff])[\udc80-\udcff]/.test(chunk);
     const bytes = surrogates ? unescapeSurrogates(chunk) : Buffer.from(chunk, "utf8");
     if (surrogates) total.escapedBytes = true;
-    if (bytes.length !== chunk.length) total.ascii = false;
+    if (surrogates || bytes.length !== chunk.length) total.ascii = false;
     if (!total.controls && noText.test(chunk)) total.controls = true;
     total.bytes += bytes.length;
     total.units += chunk.length;

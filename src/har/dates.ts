@@ -10,10 +10,10 @@ export interface StartTime {
 const iso =
   /^\s*([+-]\d{6}|\d{4})-(\d{1,2})-(\d{1,2})(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?)?\s*(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?\s*$/i;
 
-/** A number is milliseconds since 1970, or seconds where it is too small for that. */
+/** A number is milliseconds since 1970, or seconds where it is too small for that; smaller ones (before 1973) are no times. */
 export function startTime(value: unknown): StartTime | undefined {
   if (typeof value === "number")
-    return Number.isFinite(value) && value > 0 ? { at: epoch(value), zoneless: false } : undefined;
+    return Number.isFinite(value) && value >= 1e8 && value < 1e14 ? { at: epoch(value), zoneless: false } : undefined;
   if (typeof value !== "string" || value.length > 64) return undefined;
   const usual = usualForm(value);
   if (usual !== undefined) return { at: BigInt(usual) * 1_000_000n, zoneless: false };

@@ -14,6 +14,6 @@ export function looksLikeHar(head: Bytes): boolean {
   if (brace < 0) return false;
   // In front of it: white space, a callback's name and parenthesis, an assignment, an array bracket, a comment.
   if (/[^\t\n\r\f\x20-\x7e]/.test(text.slice(0, brace))) return false;
-  const next = /^\s*([\s\S])/.exec(text.slice(brace + 1))?.[1];
+  const next = text.slice(brace + 1).trimStart()[0];
   return next === undefined || next === '"' || next === "}";
 }
