@@ -216,7 +216,7 @@ export function* everyCut(steps: readonly Step[]): Generator<{ readonly name: st
 
 /** All bytes one by one. */
 export function byteByByte(steps: readonly Step[]): Step[] {
-  return steps.flatMap((step) =>
+  return steps.flatMap((step): readonly Step[] =>
     "bytes" in step ? Array.from(step.bytes, (byte) => ({ dir: step.dir, bytes: new Uint8Array([byte]) })) : [step],
   );
 }

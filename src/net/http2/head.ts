@@ -1,6 +1,8 @@
 /** Header lists of HTTP/2 -> request and response heads. RFC 9113 8.3, RFC 8441 4. */
 import { type Header, type Headers, headerValue, type RequestHead, type ResponseHead } from "../../model/exchange.js";
 
+import { unknownName } from "../hpack.js";
+
 export interface SplitHeaders {
   /** Value by pseudo-header name with its colon; of repeated ones the first. */
   readonly pseudo: ReadonlyMap<string, string>;
@@ -13,11 +15,15 @@ export function splitPseudo(list: readonly Header[]): SplitHeaders {
   const pseudo = new Map<string, string>();
   const headers: Header[] = [];
   let fault: string | null = null;
+  let behind = false;
   for (const header of list) {
-    if (!header.name.startsWith(":")) headers.push(header);
-    else if (pseudo.has(header.name)) fault ??= `${header.name} is there twice`;
+    if (!header.name.startsWith(":")) {
+      headers.push(header);
+      // An unknown name may well be a pseudo-header's.
+      behind ||= header.name !== unknownName;
+    } else if (pseudo.has(header.name)) fault ??= `${header.name} is there twice`;
     else {
-      if (headers.length > 0) fault ??= `${header.name} stands behind other headers`;
+      if (behind) fault ??= `${header.name} stands behind other headers`;
       pseudo.set(header.name, header.value);
     }
   }
