@@ -61,9 +61,14 @@ export function markdownCode(text: string): string {
 
 const mermaidPlain = /[^\p{L}\p{N} .,/_+*=()→←↑↓↵×…“”«»‹›·–-]/gu;
 
+/** Statements that a label at the start of a line must not look like (gantt tasks and timeline periods stand there). */
+const statements =
+  /^(accDescr|accTitle|axisFormat|call|click|dateFormat|direction|excludes|inclusiveEndDates|includes|note|section|tickInterval|title|todayMarker|topAxis|weekday|weekend)/i;
+
 /**
- * A label of any Mermaid diagram. What could be syntax becomes a numeric entity; `break` is how a line end shows. Words that the
- * library rewrites before parsing ("style", "classDef", "end") lose their first letter to an entity.
+ * A label of any Mermaid diagram. What could be syntax becomes a numeric entity; `lineBreak` is how a line end shows. Words that mean
+ * something to the library anywhere ("end"; "style" and "classDef", around which it rewrites the text before parsing) or at the start
+ * of a line lose their first letter to an entity.
  */
 export function mermaid(text: string, lineBreak = "<br/>"): string {
   return text
@@ -75,7 +80,8 @@ export function mermaid(text: string, lineBreak = "<br/>"): string {
 function mermaidLine(line: string): string {
   return line
     .replace(mermaidPlain, (char) => `#${char.codePointAt(0)};`)
-    .replace(/style|classDef|\bend\b|\bclick\b|\bcall\b|\bnote\b|\bsection\b|\btitle\b/gi, keywordEntity)
+    .replace(/style|classDef|\bend\b/gi, keywordEntity)
+    .replace(statements, keywordEntity)
     .replace(/--|==|->|\*\*|__|\/\/|\.\.|\+\+/g, (pair) => `${pair[0]}#${pair.codePointAt(1)};`);
 }
 

@@ -3,7 +3,7 @@ import type { Printable } from "../core/printable.js";
 import { isKnown, isoTime, millisBetween } from "../core/time.js";
 import type { DirectionSummary, FlowSummary } from "../model/exchange.js";
 import type { Analysis, ExchangeRow } from "../model/report.js";
-import { clip, padEnd, padStart, wrap } from "./columns.js";
+import { clip, clipMiddle, padEnd, padStart, wrap } from "./columns.js";
 import { terminal } from "./escape.js";
 import { headerLines } from "./header.js";
 import { diagnosticJson, document, isoOrNull, jsonContext, lazily } from "./json.js";
@@ -118,7 +118,8 @@ function* flowLines(summary: FlowSummary, exchanges: readonly ExchangeRow[], vie
   yield `  ${view.paint.up("↑")} ${byteCount(summary.up.bytes)}${gapText(summary.up)}   ${view.paint.down("↓")} ${byteCount(summary.down.bytes)}${gapText(summary.down)}`;
   for (const line of tlsLines(summary, view)) yield `  ${line}`;
   const shown = view.all ? exchanges : exchanges.slice(0, exchangesShown);
-  for (const row of shown) yield exchangeLine(row, view);
+  const ended = shown.some((row) => row.end !== "complete");
+  for (const row of shown) yield exchangeLine(row, ended, view);
   if (shown.length < exchanges.length)
     yield `  … ${many(exchanges.length - shown.length, "more exchange")} (--all shows them)`;
   yield "";
@@ -146,18 +147,18 @@ function tlsLines(summary: FlowSummary, view: View): string[] {
   return tls.decrypted ? lines : lines.map(view.paint.warn);
 }
 
-function exchangeLine(row: ExchangeRow, view: View): string {
+function exchangeLine(row: ExchangeRow, ended: boolean, view: View): string {
   const status = row.status === null ? "---" : String(row.status);
   const what = row.dialect ?? row.looks ?? "";
-  const lead = `  ${padStart(String(row.id), 5)}  ${padStart(status, 3)}  ${padEnd(clip(what, 14), 14)}  `;
-  const sizes = `↑ ${padStart(count(row.up.bytes), 9)} ↓ ${padStart(count(row.down.bytes), 11)}`;
-  const messages = row.messages > 0 ? `  ${many(row.messages, "message")}` : "";
-  const end = row.end === "complete" ? "" : `  ${row.end === "reset" ? "reset" : "capture ended"}`;
-  const tail = `  ${sizes}${messages}${end}`;
+  const lead = `  ${padStart(String(row.id), 5)}  ${padStart(status, 3)}  ${padEnd(clip(what, 13), 13)}  `;
+  const messages = row.messages > 0 ? `${count(row.messages)} msg` : "";
+  const sizes = `  ↑ ${padStart(count(row.up.bytes), 9)}  ↓ ${padStart(count(row.down.bytes), 10)}  ${padStart(messages, 9)}`;
+  const end = row.end === "complete" ? "" : row.end === "reset" ? "  reset" : "  cut off";
   const { request } = row;
   const name =
     request === null ? row.kind : `${request.method} ${request.authority}${urlText(request.path, view.redactor)}`;
-  const shown = clip(terminal(view.redactor.scrub(name)), Math.max(20, view.width - lead.length - tail.length));
+  const room = Math.max(16, view.width - lead.length - sizes.length - (ended ? 9 : 0));
+  const shown = padEnd(clipMiddle(terminal(view.redactor.scrub(name)), room), room);
   const painted = row.status !== null && row.status >= 400 ? view.paint.warn(lead) : lead;
-  return `${painted}${padEnd(shown, Math.max(20, view.width - lead.length - 58))}${tail}`;
+  return `${painted}${shown}${sizes}${end}`.trimEnd();
 }

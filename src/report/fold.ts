@@ -79,7 +79,7 @@ function isFailure(result: string | null): boolean {
   return result !== null && /error|fail|denied|reject|not.found|mismatch|unanswered|timeout/i.test(result);
 }
 
-function shortId(id: string): string {
+export function shortId(id: string): string {
   return id.length <= 12 ? id : `…${id.slice(-5)}`;
 }
 

@@ -54,6 +54,9 @@ export function frameJson(frame: FrameLine, n: number, context: FramesContext): 
   return `${jsonText(row, json)}\n`;
 }
 
+/** Most places fit; a longer one takes room from what the line says. */
+const placeWidth = 28;
+
 /** Columns of fixed width: lines are written as they come, so no later line can widen them. */
 export function frameText(frame: FrameLine, n: number, context: FramesContext): string {
   const { view } = context;
@@ -75,7 +78,7 @@ export function frameText(frame: FrameLine, n: number, context: FramesContext): 
   const room = view.width - lead.length - head.length - 2;
   const paint = up ? view.paint.up : view.paint.down;
   const start = `${view.paint.dim(lead)}${paint(up ? "↑" : "↓")} ${head}`;
-  const withPlace = room - shownPlace.length - 1;
+  const withPlace = room - Math.max(shownPlace.length, Math.min(placeWidth, room - 20)) - 1;
   if (withPlace < 8) return `${`${start}${clip(says, room)}`.trimEnd()}\n`;
   return `${start}${padEnd(clip(says, withPlace), withPlace)} ${view.paint.dim(shownPlace)}\n`;
 }

@@ -2,7 +2,7 @@
 import { placeText } from "../../core/place.js";
 import type { BlobRow } from "../../model/conversation.js";
 import type { Analysis } from "../../model/report.js";
-import { clip, padEnd, padStart, wrap } from "../columns.js";
+import { clip, clipMiddle, padEnd, padStart, wrap } from "../columns.js";
 import { terminal } from "../escape.js";
 import { blobJson, document, jsonContext, lazily } from "../json.js";
 import { count } from "../numbers.js";
@@ -50,7 +50,7 @@ function* lines(analysis: Analysis, view: View): Generator<string> {
 }
 
 function line(row: BlobRow, idWidth: number, typeWidth: number, analysis: Analysis, view: View): string {
-  const id = padEnd(clip(terminal(row.id), idWidth), idWidth);
+  const id = padEnd(terminal(row.id).slice(0, idWidth), idWidth);
   const bytes = padStart(row.bytes === null ? "–" : count(row.bytes), 9);
   const hash = padEnd(row.hash ?? "missing", 8);
   const painted =
@@ -62,7 +62,8 @@ function line(row: BlobRow, idWidth: number, typeWidth: number, analysis: Analys
   const first = row.referrers[0] ?? sourcePlace(row, analysis);
   const more = row.referrers.length > 1 ? ` and ${count(row.referrers.length - 1)} more` : "";
   const used = idWidth + typeWidth + 9 + 8 + 12 + 5;
-  const referrer = clip(terminal(view.redactor.scrub(first + more)), Math.max(12, view.width - used));
+  const referrer =
+    clipMiddle(terminal(view.redactor.scrub(first)), Math.max(12, view.width - used - more.length)) + more;
   return `${view.paint.name(id)} ${bytes} ${painted} ${type} ${came} ${referrer}`.trimEnd();
 }
 

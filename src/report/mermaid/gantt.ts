@@ -2,6 +2,7 @@
 import { isExact, isKnown, minNanos, type Nanos, type When } from "../../core/time.js";
 import type { Step, Turn } from "../../model/conversation.js";
 import type { Analysis } from "../../model/report.js";
+import { shortId } from "../fold.js";
 import { many } from "../numbers.js";
 import type { Report, View } from "../report.js";
 import { shortKind } from "../timeline.js";
@@ -157,7 +158,7 @@ function waits(turn: Turn): Bar[] {
     const answer = answers.get(`${step.pair.family}\n${step.pair.id}`);
     const answered = answer !== undefined && isKnown(answer.when);
     const to = answered ? answer.when.latest : isKnown(turn.end) ? turn.end.latest : step.when.latest;
-    const name = `${step.pair.family} ${step.pair.id} ${shortKind(step.kind)}`;
+    const name = `${step.pair.family.replace(/_/g, " ")} ${shortId(step.pair.id)} ${shortKind(step.kind)}`;
     const note = answered ? uncertain(step.when) : " (unanswered)";
     return [{ name: name + note, tag: answered ? ("" as const) : ("crit" as const), from: step.when.earliest, to }];
   });

@@ -4,9 +4,8 @@ import type { Analysis } from "../../model/report.js";
 import { foldSteps, type Row } from "../fold.js";
 import { many } from "../numbers.js";
 import type { Report, View } from "../report.js";
-import { shortKind } from "../timeline.js";
+import { saysOf, shortKind } from "../timeline.js";
 import { relativeTime } from "../times.js";
-import { plain } from "../words.js";
 import { type Detail, type Drawing, ends, fitting } from "./budget.js";
 import { label, turnTitle } from "./label.js";
 
@@ -58,13 +57,25 @@ class Sequence {
   private turn(turn: Turn): void {
     const prompt = turn.prompt === null ? "" : `: ${this.view.redactor.content(turn.prompt).replace(/\s+/g, " ")}`;
     this.over(`${turnTitle(turn, this.analysis)}${prompt}`);
-    const rows = foldSteps(turn.steps, { all: false, kind: this.view.kind });
-    const { head, left, tail } = ends(rows, this.detail.rows);
-    for (const row of head) this.row(row, turn);
+    const groups = outputs(foldSteps(turn.steps, { all: false, kind: this.view.kind }));
+    const { head, left, tail } = ends(groups, this.detail.rows);
+    for (const group of head) this.group(group, turn);
     if (left > 0) this.over(`${many(left, "more row")} of turn ${turn.index + 1}`);
-    for (const row of tail) this.row(row, turn);
+    for (const group of tail) this.group(group, turn);
     const error = turn.error === null ? "" : `: ${turn.error.code} ${turn.error.message}`;
     this.over(`${turn.outcome}${error}`);
+  }
+
+  private group(group: readonly Row[], turn: Turn): void {
+    if (group.length === 1) this.row(group[0]!, turn);
+    else {
+      const first = group[0]!.first;
+      const from = first.direction === "down" ? "server" : "client";
+      const time = relativeTime(first.when, turn);
+      const kinds = group.map((row) => `${shortKind(row.kind)}${row.count > 1 ? ` ×${row.count}` : ""}`).join(", ");
+      const text = time === "" ? kinds : `${time} s · ${kinds}`;
+      this.arrow(from, from === "server" ? "client" : this.channel(first.channel), "->>", this.label(text));
+    }
   }
 
   private row(row: Row, turn: Turn): void {
@@ -81,25 +92,22 @@ class Sequence {
     const whole = first.lane === "session";
     if (first.direction === "up") {
       this.arrow("client", channel, "->>", text);
-      if (whole) this.arrow(channel, "server", "->>", label(shortKind(row.kind), this.detail.label, this.view));
+      if (whole) this.arrow(channel, "server", "->>", this.label(shortKind(row.kind)));
     } else if (whole) {
-      this.arrow("server", channel, "->>", label(shortKind(row.kind), this.detail.label, this.view));
+      this.arrow("server", channel, "->>", this.label(shortKind(row.kind)));
       this.arrow(channel, "client", "->>", text);
     } else this.arrow(first.lane === "model" ? "server" : channel, "client", "->>", text);
   }
 
   private text(row: Row, turn: Turn): string {
-    const { view } = this;
     const times = row.count > 1 ? ` ×${row.count}` : "";
     const time = relativeTime(row.first.when, turn);
-    const parts = [
-      `${shortKind(row.kind)}${times}`,
-      row.mark,
-      plain(row.says, view.redactor),
-      row.chars > 0 ? `${row.chars} chars` : "",
-      time === "" ? "" : `${time} s`,
-    ];
-    return label(parts.filter((part) => part !== "").join(" · "), this.detail.label, view);
+    const parts = [time === "" ? "" : `${time} s`, `${shortKind(row.kind)}${times}`, saysOf(row, this.view)];
+    return this.label(parts.filter((part) => part !== "").join(" · "));
+  }
+
+  private label(text: string): string {
+    return label(text, this.detail.label, this.view);
   }
 
   private arrow(from: string, to: string, arrow: string, text: string): void {
@@ -108,7 +116,7 @@ class Sequence {
   }
 
   private over(text: string): void {
-    this.body.push(`  Note over client,server: ${label(text, this.detail.label, this.view)}`);
+    this.body.push(`  Note over client,server: ${this.label(text)}`);
   }
 
   private lane(lane: Step["lane"]): string {
@@ -128,4 +136,20 @@ class Sequence {
     this.channels.set(this.channels.size === 11 ? "other" : name, id);
     return id;
   }
+}
+
+/** Runs of plain model output as one arrow: who reads a diagram wants to see the talk, not each delta. */
+function outputs(rows: readonly Row[]): Row[][] {
+  const groups: Row[][] = [];
+  for (const row of rows) {
+    const last = groups.at(-1)?.[0];
+    const joins = last !== undefined && isOutput(last) && isOutput(row) && last.first.channel === row.first.channel;
+    if (joins && last.first.direction === row.first.direction) groups.at(-1)!.push(row);
+    else groups.push([row]);
+  }
+  return groups;
+}
+
+function isOutput(row: Row): boolean {
+  return row.first.lane === "model" && row.first.pair === null && !row.bad;
 }

@@ -19,13 +19,16 @@ export const timelineDiagram: Report = {
 
 /** A period with more events than this is unreadable in the drawing. */
 const eventsShown = 5;
-const phasesShown = 24;
+/** Periods of the whole drawing: it has one column each, and a page is only so wide. */
+const phasesShown = 30;
+const phasesPerTurn = 5;
 
 function draw(analysis: Analysis, view: View, detail: Detail): Drawing {
   const lines = ["timeline", `  title ${label(diagramTitle(analysis), 90, view)}`];
   let edges = 0;
+  const most = Math.max(phasesPerTurn, Math.floor(phasesShown / Math.max(1, analysis.turns.length)));
   const section = (turn: Turn) => {
-    const periods = periodLines(turn, view, detail);
+    const periods = periodLines(turn, most, view, detail);
     lines.push(`  section ${label(turnTitle(turn, analysis), 60, view)}`, ...periods);
     edges += periods.length;
   };
@@ -37,9 +40,9 @@ function draw(analysis: Analysis, view: View, detail: Detail): Drawing {
   return { lines, edges };
 }
 
-function periodLines(turn: Turn, view: View, detail: Detail): string[] {
+function periodLines(turn: Turn, most: number, view: View, detail: Detail): string[] {
   const phases = phasesOf(foldSteps(turn.steps, { all: false, kind: view.kind }));
-  const { head, left, tail } = ends(phases, Math.min(detail.rows, phasesShown));
+  const { head, left, tail } = ends(phases, Math.min(detail.rows, most));
   const lines = head.map((phase) => periodLine(phase, turn, view, detail));
   if (left > 0) lines.push(`    … : ${label(`${many(left, "more phase")}`, 40, view)}`);
   lines.push(...tail.map((phase) => periodLine(phase, turn, view, detail)));
@@ -67,7 +70,8 @@ function periodLine(phase: readonly Row[], turn: Turn, view: View, detail: Detai
   const arrow = first.direction === "up" ? "↑" : "↓";
   const counts = new Map<string, number>();
   for (const row of phase) {
-    const kind = shortKind(row.kind);
+    // Only at spaces does the drawing break its lines.
+    const kind = shortKind(row.kind).replace(/_/g, " ");
     counts.set(kind, (counts.get(kind) ?? 0) + row.count);
   }
   const events = [...counts].map(([kind, n]) => (n > 1 ? `${kind} ×${n}` : kind));
