@@ -57,13 +57,16 @@ export class ByteQueue {
     return undefined;
   }
 
-  /** The first `count` bytes without taking them; joins them when they are spread over pieces. */
-  peek(count: number): Bytes {
+  /**
+   * The first `count` bytes without taking them; joins them when they are spread over pieces. `scratch`, where given and large enough,
+   * is what they are joined in: then they are good only until it is used again.
+   */
+  peek(count: number, scratch?: Bytes): Bytes {
     const n = Math.min(count, this.held);
     if (n === 0) return noBytes;
     const first = this.pieces[this.head]!;
     if (first.length - this.headAt >= n) return first.subarray(this.headAt, this.headAt + n);
-    const out = new Uint8Array(n);
+    const out = scratch !== undefined && scratch.length >= n ? scratch.subarray(0, n) : new Uint8Array(n);
     let at = 0;
     let from = this.headAt;
     for (let i = this.head; at < n; i++) {
@@ -90,13 +93,16 @@ export class ByteQueue {
     return -1;
   }
 
-  /** Takes exactly `count` bytes; undefined when fewer are waiting. Zero bytes take the mark of what waits or came last. */
-  take(count: number): Taken | undefined {
+  /**
+   * Takes exactly `count` bytes; undefined when fewer are waiting. Zero bytes take the mark of what waits or came last. `scratch` as
+   * for `peek`.
+   */
+  take(count: number, scratch?: Bytes): Taken | undefined {
     if (count > this.held) return undefined;
     const first = this.marks[this.head] ?? this.lastMark;
     if (first === undefined) return undefined;
     if (count === 0) return { bytes: noBytes, mark: first };
-    const bytes = this.peek(count);
+    const bytes = this.peek(count, scratch);
     const last = this.drop(count);
     return { bytes, mark: spanMarks(first, last) };
   }
