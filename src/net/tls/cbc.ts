@@ -3,7 +3,7 @@
  * before), RFC 7366 (MAC over the ciphertext).
  */
 import { createDecipheriv, createHmac, createSecretKey, type KeyObject } from "node:crypto";
-import { type Bytes, equalBytes } from "../../core/bytes.js";
+import { type Bytes, equalBytes, keep } from "../../core/bytes.js";
 import type { WriteKeys } from "./keys.js";
 import { type Opened, type Opener, recordHeaderBytes } from "./opener.js";
 import { macBytes, type RecordCipher } from "./suites.js";
@@ -100,7 +100,7 @@ class Cbc implements Opener {
 
   private decipher(fragment: Bytes): Bytes | undefined {
     const { cipher } = this;
-    if (cipher.kind === "null") return fragment;
+    if (cipher.kind === "null") return keep(fragment);
     const iv = this.explicitIv ? fragment.subarray(0, cipher.blockBytes) : this.chain;
     const text = fragment.subarray(this.ivLength);
     if (iv === undefined || text.length === 0 || text.length % cipher.blockBytes !== 0) return undefined;

@@ -10,11 +10,14 @@ import { recordHeaderBytes } from "./opener.js";
 /** 2^14 and what TLS 1.2 lets a cipher add; TLS 1.3 allows less. */
 export const recordLimit = 16_384 + 2048;
 
+/** What records that span packets are joined in; one is enough, since each is opened before the next is cut. */
+const scratch = new Uint8Array(recordHeaderBytes + recordLimit);
+
 /** A MAC and a block of a cipher, the longest there are. */
 const tailBytes = 64;
 
 export interface Cut {
-  /** Header and fragment. */
+  /** Header and fragment; good until the next record is cut. */
   readonly record: Bytes;
   readonly mark: Mark;
   /** false: it only looks like a record; say `accept` or `reject`. */
@@ -68,14 +71,14 @@ export class RecordCutter {
     if (!isHeader(head)) return "broken";
     const length = recordHeaderBytes + readU16BE(head, 3);
     if (this.queue.length < length) return undefined;
-    if (this.scanning) return { record: this.queue.peek(length), mark: this.queue.firstMark!, sure: false };
-    const taken = this.queue.take(length)!;
+    if (this.scanning) return { record: this.queue.peek(length, scratch), mark: this.queue.firstMark!, sure: false };
+    const taken = this.queue.take(length, scratch)!;
     return { record: taken.bytes, mark: taken.mark, sure: true };
   }
 
   /** Gives a sure record back: `next` returns it again. */
   undo(cut: Cut): void {
-    this.undone = cut;
+    this.undone = { ...cut, record: keep(cut.record) };
   }
 
   /** The candidate is a record: takes it, and the records follow each other again. */
@@ -167,7 +170,6 @@ export class RecordCutter {
     const fresh = new ByteQueue();
     this.queue.takeAll((bytes, mark) => fresh.push(keep(bytes), mark));
     this.queue = fresh;
-    if (this.undone !== undefined) this.undone = { ...this.undone, record: keep(this.undone.record) };
   }
 }
 

@@ -2,7 +2,7 @@
  * One direction of a TLS connection: records in, opened content out. Knows which keys are due, finds the way back after a loss by
  * trying sequence numbers, and waits while a hello or a secret may still come.
  */
-import type { Bytes } from "../../core/bytes.js";
+import { type Bytes, keep } from "../../core/bytes.js";
 import type { Mark } from "../../core/mark.js";
 import type { Direction, GapReason } from "../../model/exchange.js";
 import type { Epoch } from "./epochs.js";
@@ -201,7 +201,7 @@ export class Side {
     const content = cut.record.subarray(recordHeaderBytes);
     switch (cut.record[0]) {
       case contentType.handshake:
-        this.joiner.push(content, cut.mark, this.host.keepMessages, (message) => this.message(message));
+        this.joiner.push(keep(content), cut.mark, this.host.keepMessages, (message) => this.message(message));
         return;
       case contentType.changeCipherSpec:
         return this.changeCipherSpec(cut);
