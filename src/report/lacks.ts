@@ -28,7 +28,7 @@ export function* lackLines(analysis: Analysis, view: View): Generator<string> {
 }
 
 function* lackOf(row: DiagnosticRow, analysis: Analysis, view: View): Generator<string> {
-  const times = row.count > 1 ? ` (${count(row.count)} times; first:)` : "";
+  const times = row.count > 1 ? ` ×${count(row.count)}` : "";
   const sentence = sentenceOf(row, view);
   const lines = wrap(`${row.severity.padEnd(7)} ${row.code}${times}  ${sentence}`, view.width - 10);
   yield `  ${severityPaint(row.severity, view)(lines[0]!)}`;
@@ -36,7 +36,8 @@ function* lackOf(row: DiagnosticRow, analysis: Analysis, view: View): Generator<
   const places = row.places.slice(0, placesShown).map((place) => terminal(placeText(place, analysis.inputNames)));
   if (places.length > 0) {
     const more = row.count - places.length;
-    yield `          ${view.paint.dim(`at ${places.join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`)}`;
+    const text = `at ${places.join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
+    for (const line of wrap(text, view.width - 10)) yield `          ${view.paint.dim(line)}`;
   }
   const { remedy } = codeRow(row.code);
   if (remedy !== undefined) for (const line of wrap(`do: ${remedy}`, view.width - 10)) yield `          ${line}`;

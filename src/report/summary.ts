@@ -59,7 +59,8 @@ function* turnBlocks(analysis: Analysis, view: View): Generator<string> {
     if (!told.has(turn)) continue;
     if (turn.conversationId !== conversation || conversation === undefined) {
       conversation = turn.conversationId;
-      const short = several ? ` (${terminal(conversationLabel(conversation, analysis))})` : "";
+      const label = conversationLabel(conversation, analysis);
+      const short = several && label !== conversation ? ` (${terminal(label)})` : "";
       yield view.paint.strong(
         `Conversation ${conversation === null ? "of unknown id" : terminal(conversation)}${short}`,
       );

@@ -109,10 +109,14 @@ function cellsOf(row: Row, turn: Turn, analysis: Analysis, view: View): Cells {
   };
 }
 
-/** The branch inside its envelope message: direction and channel already tell the rest. `frames` prints kinds in full. */
+/**
+ * The branch inside its envelope message ("exec_server_message.read_args"): direction and channel already tell the rest. Event names
+ * ("turn.started") stay whole. `frames` prints all kinds in full.
+ */
 export function shortKind(kind: string): string {
   const at = kind.indexOf(".");
-  return at < 0 || at === kind.length - 1 ? kind : kind.slice(at + 1);
+  const isEnvelope = at > 0 && at < kind.length - 1 && kind.slice(0, at).includes("_");
+  return isEnvelope ? kind.slice(at + 1) : kind;
 }
 
 export function saysOf(row: Row, view: View): string {

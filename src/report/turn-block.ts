@@ -37,7 +37,8 @@ function* titleLines(turn: Turn, analysis: Analysis, view: View): Generator<stri
   const error =
     turn.error === null ? "" : `: ${turn.error.code}${turn.error.message === "" ? "" : ` "${turn.error.message}"`}`;
   const action = turn.action === null ? "" : `${terminal(turn.action)} `;
-  const outcome = terminal(redactor.scrub(`${turn.outcome}${took}${error}`));
+  const named = turn.outcome === "unknown" ? "outcome unknown" : turn.outcome;
+  const outcome = terminal(redactor.scrub(`${named}${took}${error}`));
   const lines = wrap(`${turnLabel(turn, analysis)}  ${action}${outcome}`, view.width);
   const title = lines[0]!.replace(turn.outcome, outcomePaint(turn.outcome, turn.outcome, view));
   yield paint.strong(title);
@@ -60,7 +61,7 @@ function factLines(turn: Turn, view: View): string[] {
     `${byteCount(turn.upBytes)} up, ${byteCount(turn.downBytes)} down`,
     usageText(turn.usage),
     ...facts,
-    lossText(turn),
+    facts.some((fact) => fact.startsWith("lost:")) ? "" : lossText(turn),
     turn.recovered.length === 0 ? "" : `bytes won back whole: ${turn.recovered.join(", ")}`,
   ];
   const shown = parts.filter((fact) => fact !== "").map((fact) => terminal(redactor.scrub(fact)));

@@ -52,7 +52,7 @@ function* one(
   yield indent + severityPaint(finding.severity, view)(lines[0]!);
   for (const line of lines.slice(1)) yield indent + hang + line;
   const places = placesText(finding, names);
-  if (places !== "") yield `${indent}${hang}${paint.dim(`at ${places}`)}`;
+  if (places !== "") for (const line of wrap(`at ${places}`, room - hang.length)) yield indent + hang + paint.dim(line);
   if (!remedy || finding.remedy === null) return;
   for (const [i, line] of wrap(`do: ${finding.remedy}`, room - hang.length - 4).entries()) {
     yield indent + hang + (i === 0 ? line : `    ${line}`);
