@@ -4,7 +4,7 @@
  * they count payload bytes. A direction without any byte yields no message.
  */
 import { createHash, type Hash } from "node:crypto";
-import type { Bytes } from "../core/bytes.js";
+import { type Bytes, noBytes } from "../core/bytes.js";
 import type { Note } from "../core/diagnostic.js";
 import { assertNever } from "../core/errors.js";
 import type { Limits } from "../core/limits.js";
@@ -66,6 +66,9 @@ class Reader implements BodyReader {
   private decoder: ContentDecoder | null = null;
   private decided = false;
   private coding = "";
+  private lossyCoded: LossyCutter | null = null;
+  /** Body bytes before Content-Encoding is undone. */
+  private codedBytes = 0;
   private evidence: Evidence = "exact";
   private ordinal = 0;
   private bytes = 0;
@@ -115,8 +118,26 @@ class Reader implements BodyReader {
   private take(event: BytesEvent): void {
     this.evidence = event.evidence;
     if (!this.decided) this.decide(event);
+    this.codedBytes += event.bytes.length;
     if (this.decoder === null) this.decoded(event.bytes, event.mark);
+    else if (event.evidence === "lossy-utf8") this.takeLossyCoded(this.decoder, event);
     else this.decoder.push(event.bytes, event.mark);
+  }
+
+  /** Compressed bytes that went through a text: decoding ends where the damage begins, and is not to blame. */
+  private takeLossyCoded(decoder: ContentDecoder, event: BytesEvent): void {
+    this.lossyCoded ??= new LossyCutter();
+    const clean = this.lossyCoded.push(event.bytes);
+    if (clean.length > 0) decoder.push(clean, event.mark);
+    if (!this.lossyCoded.justEnded) return;
+    decoder.gap();
+    this.lossyGap(event.mark);
+  }
+
+  private lossyGap(mark: Mark): void {
+    this.framer.gap(undefined, "lossy-utf8");
+    const { exchange, direction } = this.options;
+    this.options.out({ kind: "gap", exchange, direction, length: undefined, why: "lossy-utf8", mark });
   }
 
   private decide(event: BytesEvent): void {
@@ -148,11 +169,7 @@ class Reader implements BodyReader {
     }
     const clean = this.lossy.push(bytes);
     if (clean.length > 0) this.framer.push(clean, mark);
-    if (this.lossy.justEnded) {
-      this.framer.gap(undefined, "lossy-utf8");
-      const { exchange, direction } = this.options;
-      this.options.out({ kind: "gap", exchange, direction, length: undefined, why: "lossy-utf8", mark });
-    }
+    if (this.lossy.justEnded) this.lossyGap(mark);
   }
 
   private frame(event: FrameEvent): void {
@@ -194,18 +211,27 @@ class Reader implements BodyReader {
     if (held !== undefined && held.length > 0) this.framer.push(held, event.mark);
     const cut = this.cut ?? (event.reason === "complete" ? null : "truncated");
     this.framer.end(cut);
-    if (this.bytes === 0) this.queryMessage();
+    if (this.bytes === 0 && this.codedBytes > 0) this.nothingDecoded(event.mark);
+    else if (this.codedBytes === 0) this.queryMessage();
     this.options.out(event);
   }
 
   private endContent(decoder: ContentDecoder, event: EndEvent): void {
     const fault = decoder.end();
+    if (this.lossyCoded !== null) return;
     this.cut = fault;
     const place = placeOf(event.mark, this.side);
     const detail = { coding: this.coding };
     if (decoder.plain) this.options.note({ code: "decode.not-encoded", place, detail });
     else if (fault !== null)
       this.options.note({ code: "decode.bad-content-coding", place, detail: { ...detail, why: fault } });
+  }
+
+  /** A body that does not decode at all is still one message, so that nobody takes it for an empty body. */
+  private nothingDecoded(mark: Mark): void {
+    if (this.cut === null || this.lossyCoded !== null || this.options.framing === "none") return;
+    const sizes = { wireBytes: this.codedBytes, declared: this.codedBytes, headerBytes: 0 };
+    this.emit({ flags: -1, body: noBytes, ...sizes, codec: null, fault: this.cut, mark, start: 0, end: 0 });
   }
 
   /** A Connect GET carries its message in the query. */

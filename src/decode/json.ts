@@ -1,6 +1,6 @@
 /**
  * JSON text -> values that lose nothing: objects are Maps (any key, order kept), a repeated key keeps its earlier values beside the last one,
- * integers that a double cannot hold stay bigint. For what is printed or is small; JSON.parse is for the rest. RFC 8259.
+ * integers of up to 40 digits that a double cannot hold stay bigint. For what is printed or is small; JSON.parse is for the rest. RFC 8259.
  */
 import { type Bytes, utf8 } from "../core/bytes.js";
 import type { Printable } from "../core/printable.js";

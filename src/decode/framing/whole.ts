@@ -47,7 +47,7 @@ class WholeFramer implements Framer {
     const { mark, size, context } = this;
     if (mark === null) return;
     const over = size > context.limits.messageBytes;
-    const body = over ? noBytes : concat(this.pieces);
+    const body = over || cut === "over-limit" ? noBytes : concat(this.pieces);
     this.pieces = [];
     const fault = over ? "over-limit" : (cut ?? this.options.judge?.(body) ?? null);
     const place = context.place(mark, 0, size);
