@@ -10,6 +10,7 @@ import type { Evidence } from "../../model/exchange.js";
 import type { StreamMessage } from "../../model/message.js";
 import type { Decoded } from "../../model/schema.js";
 import { readEndStream } from "./end-stream.js";
+import { flat } from "./fields.js";
 import { shortened } from "./format.js";
 import { branchCount } from "./kinds.js";
 import { type DownDetail, type DownItem, type EndStream, type GapFact, noDetail } from "./model.js";
@@ -217,8 +218,10 @@ export class Downlink {
       when: message.mark.when,
       until: message.mark.when,
       place: message.place,
+      lastPlace: message.place,
       lane: part.lane ?? "session",
       says: part.text === undefined || part.text === "" ? part.says : preview(part.text),
+      lead: leadOf(part.text ?? ""),
       detail: part.detail,
       nested: part.nested ?? null,
       references: part.references ?? [],
@@ -244,19 +247,21 @@ function fold(item: DownItem, message: StreamMessage, server: ServerMessage, ord
   item.count++;
   item.bytes += message.body.length;
   item.until = message.mark.when;
+  item.lastPlace = message.place;
   item.tokens += server.tokens;
   if (server.text === "") return;
   // The beginning of a text comes in pieces: they are joined until a line is full.
-  if (item.chars < previewChars) item.says = preview(before(item.says) + server.text);
+  if (item.lead.length < previewChars) {
+    item.lead = leadOf(item.lead + server.text);
+    item.says = preview(item.lead);
+  }
   item.chars += server.text.length;
 }
 
 const preview = (text: string): Words => [privately(shortened(text, previewChars))];
 
-function before(says: Words): string {
-  const first = says[0];
-  return typeof first === "object" && typeof first.value === "string" ? first.value : "";
-}
+/** A short copy of its own: the delta's text is kept elsewhere. */
+const leadOf = (text: string): string => (text === "" ? "" : flat(text.slice(0, previewChars * 2)));
 
 function lengthsOf(message: StreamMessage): { declared: number; got: number } {
   return { declared: message.declared, got: message.wireBytes };

@@ -74,7 +74,7 @@ function endMarks(turn: CursorTurn): Words {
   const checkpoint = turn.checkpoints.at(-1);
   const end = call.downlink.ends[0];
   const mark = (name: string, ordinal: number | undefined) =>
-    `${name} ${ordinal === undefined ? "absent" : `frame ${count(ordinal)}`}`;
+    `${name} ${ordinal === undefined ? "absent" : `frame ${count(ordinal + 1)}`}`;
   const marks = [
     mark("turn_ended", ended?.first),
     mark("final checkpoint", checkpoint?.ordinal),

@@ -30,8 +30,12 @@ export interface DownItem {
   readonly when: When;
   until: When;
   readonly place: Place;
+  /** Of the last folded message. */
+  lastPlace: Place;
   readonly lane: Lane;
   says: Words;
+  /** Beginning of the text of a run of deltas, as it came. */
+  lead: string;
   readonly detail: DownDetail;
   /** What a subagent did inside a tool_call_delta. */
   readonly nested: ToolEvent | null;

@@ -242,12 +242,15 @@ export function exactMillis(from: When, to: When): number | null {
 }
 
 /** Events of one call: its own times where the frames' are exact, else what the messages themselves say. */
-export function toolTimes(life: ToolCallLife): { started: boolean; completed: boolean; durationMs: number | null } {
+export function toolTimes(
+  life: ToolCallLife,
+  exactTimes = true,
+): { started: boolean; completed: boolean; durationMs: number | null } {
   const started = life.events.find(({ event }) => event.event === "started");
   const completed = life.events.find(({ event }) => event.event === "completed");
   let durationMs: number | null = null;
   if (completed !== undefined) {
-    if (started !== undefined) durationMs = exactMillis(started.item.when, completed.item.when);
+    if (started !== undefined && exactTimes) durationMs = exactMillis(started.item.when, completed.item.when);
     const { startedAtMs, completedAtMs } = completed.event;
     if (durationMs === null && startedAtMs !== null && completedAtMs !== null) durationMs = completedAtMs - startedAtMs;
   }

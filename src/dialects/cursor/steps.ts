@@ -1,7 +1,7 @@
 /** The entries of a turn's timeline as the reports' steps: pair marks, states, and what a blob operation moves. */
 
 import type { Words } from "../../core/printable.js";
-import { isExact, isKnown, millisBetween, type When } from "../../core/time.js";
+import { isKnown, millisBetween, type When } from "../../core/time.js";
 import type { Pair, Step } from "../../model/conversation.js";
 import { blobName } from "./describe-blob.js";
 import { count, size } from "./format.js";
@@ -20,6 +20,8 @@ export interface StepContext {
   /** Whether the uplink was lost in part: what has no answer may have had one. */
   readonly upLost: boolean;
   readonly downLost: boolean;
+  /** Every message has the time of its packets: how long an answer took is known. */
+  readonly exact: boolean;
 }
 
 /** Marks of one turn by item: who asked, who answered, after how long. */
@@ -29,7 +31,7 @@ export class PairMarks {
   constructor(
     pairs: Pairs,
     private readonly whens: ReadonlyMap<DownItem | UpItem, When>,
-    context: Pick<StepContext, "upLost" | "downLost">,
+    private readonly context: Pick<StepContext, "upLost" | "downLost" | "exact">,
   ) {
     const unanswered = context.upLost ? "unseen" : "unanswered";
     for (const op of pairs.kv) {
@@ -72,8 +74,7 @@ export class PairMarks {
 
   private answer(item: DownItem | UpItem, ask: DownItem, family: string, id: string, result: string): void {
     const [from, to] = [this.whens.get(ask), this.whens.get(item)];
-    const exact =
-      from !== undefined && to !== undefined && isKnown(from) && isKnown(to) && isExact(from) && isExact(to);
+    const exact = this.context.exact && from !== undefined && to !== undefined && isKnown(from) && isKnown(to);
     this.marks.set(item, {
       family,
       id,
@@ -136,6 +137,7 @@ function joined(a: Step, b: Step): Step {
     count: a.count + b.count,
     bytes: a.bytes + b.bytes,
     chars: a.chars + b.chars,
+    place: a.place.through(b.place),
     state: b.state,
   };
 }
@@ -159,7 +161,7 @@ export function downStep(
     chars: item.chars,
     flags: item.flags,
     says: downSays(item, context.blobs),
-    place: item.place,
+    place: item.count > 1 ? item.place.through(item.lastPlace) : item.place,
     pair: marks?.of(item) ?? null,
     state,
   };

@@ -28,6 +28,8 @@ export interface TimelineInput {
   readonly pairs: Pairs;
   /** Every message has the time of its packets. */
   readonly exact: boolean;
+  /** Of the turn: nothing of it is earlier. */
+  readonly start: When;
 }
 
 export function timeline(input: TimelineInput): Entry[] {
@@ -37,6 +39,7 @@ export function timeline(input: TimelineInput): Entry[] {
   const upBounds = up.map((item) => bound(item.when, base));
   if (input.exact) return merge(input.down, up, downBounds, upBounds, base, false);
   const links = linksOf(input, up);
+  distrust(downBounds, upBounds, links, isKnown(input.start) ? Number(input.start.earliest - base) : null);
   for (const [answer, ask] of links.asks) upBounds[answer]!.after = ask + 1;
   for (const [later, earlier] of links.needs) downBounds[later]!.after = earlier + 1;
   tighten(downBounds, upBounds, links);
@@ -111,6 +114,17 @@ function needsOf(
   return needs;
 }
 
+/**
+ * Recorders differ in what they call waiting and what receiving: where an answer would precede its ask by them, only the exchange's own
+ * start bounds its messages from below.
+ */
+function distrust(down: readonly Bound[], up: readonly Bound[], links: Links, start: number | null): void {
+  let wrong = false;
+  for (const [answer, ask] of links.asks) wrong ||= up[answer]!.known && down[ask]!.lo > up[answer]!.hi;
+  if (!wrong || start === null) return;
+  for (const bounds of down) if (bounds.known) bounds.lo = Math.min(bounds.lo, start);
+}
+
 function tighten(down: readonly Bound[], up: readonly Bound[], links: Links): void {
   for (let round = 0; round < 2; round++) {
     raise(down, (i) => links.needs.get(i), up);
@@ -175,16 +189,18 @@ function merge(
   while (d < down.length || u < up.length) {
     if (takeUp(d, u, downBounds, upBounds, causal)) {
       const bounds = upBounds[u]!;
-      out.push({ direction: "up", item: up[u]!, ...times(up[u]!.when, up[u]!.when, bounds, bounds, base) });
+      const { when } = up[u]!;
+      out.push({ direction: "up", item: up[u]!, ...(causal ? times(bounds, bounds, base) : { when, until: when }) });
       u++;
     } else {
       const item = down[d]!;
       const bounds = downBounds[d]!;
       const next = downBounds[d + 1] ?? bounds;
+      const own = { when: item.when, until: item.until };
       out.push({
         direction: "down",
         item,
-        ...times(item.when, item.until, bounds, item.count > 1 ? next : bounds, base),
+        ...(causal ? times(bounds, item.count > 1 ? next : bounds, base) : own),
       });
       d++;
     }
@@ -205,9 +221,8 @@ function takeUp(d: number, u: number, down: readonly Bound[], up: readonly Bound
 }
 
 /** `until` of a fold is bounded by what follows it. */
-function times(first: When, last: When, bounds: Bound, next: Bound, base: Nanos): { when: When; until: When } {
-  if (!bounds.known || (first.earliest === first.latest && last.earliest === last.latest))
-    return { when: first, until: last };
+function times(bounds: Bound, next: Bound, base: Nanos): { when: When; until: When } {
+  if (!bounds.known) return { when: unknownWhen, until: unknownWhen };
   const when = whenOf(bounds.lo, bounds.hi, base);
   return { when, until: next === bounds ? when : whenOf(bounds.lo, next.hi, base) };
 }

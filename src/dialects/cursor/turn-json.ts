@@ -101,12 +101,12 @@ function pairing(turn: CursorTurn): Json {
   const { pairs } = turn;
   const upLost = turn.lost("up");
   return {
-    kv: pairs.kv.map((op) => kvJson(op, upLost)),
-    exec: pairs.exec.map((call) => execJson(call, upLost)),
+    kv: pairs.kv.map((op) => kvJson(turn, op, upLost)),
+    exec: pairs.exec.map((call) => execJson(turn, call, upLost)),
     toolCalls: pairs.tools.map((life) => ({
       callId: life.callId,
       tool: life.tool,
-      ...toolTimes(life),
+      ...toolTimes(life, turn.hasExactTimes),
       ...(life.scope === "" ? {} : { parentCallId: life.scope }),
     })),
     checkpoints: turn.checkpoints.map((checkpoint) => checkpointJson(turn, checkpoint)),
@@ -126,13 +126,18 @@ function kvDigest(op: KvOp): string | null {
   return detail?.type === "kv" ? detail.digest : null;
 }
 
+/** How long an answer took; null where the times are only bounded. */
+function tookMs(turn: CursorTurn, from: When, to: When | undefined): number | null {
+  return to === undefined || !turn.hasExactTimes ? null : exactMillis(from, to);
+}
+
 export function kvBytes(op: KvOp): number | null {
   if (op.op === "set") return op.ask.size;
   const detail = op.answers[0]?.detail;
   return detail?.type === "kv" ? detail.size : null;
 }
 
-function kvJson(op: KvOp, upLost: boolean): Json {
+function kvJson(turn: CursorTurn, op: KvOp, upLost: boolean): Json {
   const answer = op.answers[0];
   return {
     id: op.id,
@@ -141,11 +146,11 @@ function kvJson(op: KvOp, upLost: boolean): Json {
     bytes: kvBytes(op),
     hash: kvHash(op),
     answer: answer?.detail.type === "kv" ? answer.detail.answer : upLost ? "unseen" : "none",
-    durationMs: answer === undefined ? null : exactMillis(op.item.when, answer.when),
+    durationMs: tookMs(turn, op.item.when, answer?.when),
   };
 }
 
-function execJson(call: ExecCall, upLost: boolean): Json {
+function execJson(turn: CursorTurn, call: ExecCall, upLost: boolean): Json {
   const answer = execAnswer(call);
   const last = answer.settled ?? call.messages.at(-1);
   return {
@@ -154,7 +159,7 @@ function execJson(call: ExecCall, upLost: boolean): Json {
     answer: answer.branch ?? (upLost && answer.settled === null ? "unseen" : "none"),
     messages: answer.dataMessages,
     closed: answer.closed,
-    durationMs: last === undefined ? null : exactMillis(call.item.when, last.when),
+    durationMs: tookMs(turn, call.item.when, last?.when),
     ...(answer.thrown === null ? {} : { thrown: privately(answer.thrown) }),
   };
 }

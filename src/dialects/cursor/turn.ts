@@ -222,7 +222,7 @@ export class CursorTurn implements Turn {
     const pairs = pairUp(down, uplink);
     return new TurnView(
       pairs,
-      () => timeline({ down, up: uplink, pairs, exact: this.hasExactTimes }),
+      () => timeline({ down, up: uplink, pairs, exact: this.hasExactTimes, start: this.start }),
       (entries) =>
         stepsOf(
           entries,
@@ -233,6 +233,7 @@ export class CursorTurn implements Turn {
             downChannel: call?.channel ?? "RunSSE",
             upLost: this.lost("up"),
             downLost: this.lost("down"),
+            exact: this.hasExactTimes,
           },
           this.endingStep(entries),
         ),

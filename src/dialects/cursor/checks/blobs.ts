@@ -12,7 +12,7 @@ const family = "KV and blobs";
 const source = "protocols/cursor.md 5 K, 2.13, 4";
 
 /** There is KV traffic to judge. */
-function* withKv(
+export function* withKv(
   turn: CursorTurn,
   judge: (turn: CursorTurn, ops: readonly KvOp[]) => Iterable<Judgement>,
 ): Generator<Judgement> {

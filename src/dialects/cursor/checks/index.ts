@@ -2,17 +2,23 @@
 import type { Rule, Verdict } from "../../../model/check.js";
 import type { CursorModel } from "../finish.js";
 import { blobRules } from "./blobs.js";
+import { blobFlowRules } from "./blobs-flow.js";
 import { execRules } from "./exec.js";
 import { interactionRules } from "./interaction.js";
 import { lifecycleRules } from "./lifecycle.js";
 import { type CursorRule, verdictsOf } from "./rule.js";
 import { transportRules } from "./transport.js";
+import { callRules } from "./transport-calls.js";
 import { uplinkRules } from "./uplink.js";
+import { uplinkFlowRules } from "./uplink-flow.js";
 
 export const cursorChecks: readonly CursorRule[] = [
   ...transportRules,
+  ...callRules,
   ...uplinkRules,
+  ...uplinkFlowRules,
   ...blobRules,
+  ...blobFlowRules,
   ...lifecycleRules,
   ...execRules,
   ...interactionRules,

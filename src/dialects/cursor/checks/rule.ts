@@ -4,6 +4,7 @@ import type { Place } from "../../../core/place.js";
 import type { Printable, Words } from "../../../core/printable.js";
 import type { Rule, Verdict } from "../../../model/check.js";
 import type { CursorModel } from "../finish.js";
+import { count } from "../format.js";
 import type { UpItem } from "../model.js";
 import type { CursorTurn } from "../turn.js";
 
@@ -78,6 +79,11 @@ export function noDownlink(turn: CursorTurn): string | undefined {
 export function noAppends(turn: CursorTurn): string | undefined {
   if (turn.call?.uplink) return "a Run request has no append_seqno";
   return turn.uplink.length === 0 ? "no append of this request is in the capture" : undefined;
+}
+
+/** As people count, and as the head of a turn's block does: the first frame is frame 1. */
+export function frameName(ordinal: number): string {
+  return `frame ${count(ordinal + 1)}`;
 }
 
 /** Examples named in one statement. */

@@ -3,7 +3,7 @@ import { privately } from "../../../core/printable.js";
 import { count, plural } from "../format.js";
 import type { StreamFault } from "../stream-faults.js";
 import type { CursorTurn } from "../turn.js";
-import { type CursorRule, type Judgement, noDownlink } from "./rule.js";
+import { type CursorRule, frameName, type Judgement, noDownlink } from "./rule.js";
 
 const family = "Transport";
 const source = "protocols/cursor.md 5 T; Connect protocol, streaming RPCs";
@@ -44,14 +44,16 @@ function* splits(turn: CursorTurn): Generator<Judgement> {
 function splitText(fault: StreamFault): string {
   if (fault.what === "not-enveloped")
     return `the response is a bare message of ${plural(fault.got, "byte")} where envelopes are due`;
-  return `frame ${fault.ordinal} is cut: its header promises ${plural(fault.declared, "byte")}, ${count(fault.got)} are there`;
+  return `${frameName(fault.ordinal)} is cut: its header promises ${plural(fault.declared, "byte")}, ${count(fault.got)} are there`;
 }
 
 function* reservedFlags(turn: CursorTurn): Generator<Judgement> {
   const { reserved } = turn.call!.downlink.faults;
   for (const frame of reserved.list) {
     yield {
-      says: [`frame ${frame.ordinal} has flags 0x${frame.flags.toString(16).padStart(2, "0")}: bits 0xfc are reserved`],
+      says: [
+        `${frameName(frame.ordinal)} has flags 0x${frame.flags.toString(16).padStart(2, "0")}: bits 0xfc are reserved`,
+      ],
       places: [frame.place],
       subject: `frame ${frame.ordinal}`,
       damaged: damagedBefore(turn, frame.ordinal),
@@ -90,7 +92,9 @@ function* endIsLast(turn: CursorTurn): Generator<Judgement> {
   if (after.length === 0) return;
   const messages = after.reduce((sum, item) => sum + item.count, 0);
   yield {
-    says: [`${plural(messages, "frame")} after EndStream (frame ${first.ordinal}), the first is ${after[0]!.kind}`],
+    says: [
+      `${plural(messages, "frame")} after EndStream (${frameName(first.ordinal)}), the first is ${after[0]!.kind}`,
+    ],
     places: [first.place, after[0]!.place],
     subject: "EndStream",
   };
@@ -139,7 +143,7 @@ function* compression(turn: CursorTurn): Generator<Judgement> {
         ? `and Connect-Content-Encoding ${named}`
         : `and does not decompress (${codec || "no codec"})`;
     yield {
-      says: [`frame ${fault.ordinal} is marked as compressed ${wrong}`],
+      says: [`${frameName(fault.ordinal)} is marked as compressed ${wrong}`],
       places: [fault.place],
       subject: `frame ${fault.ordinal}`,
       damaged: damagedBefore(turn, fault.ordinal),

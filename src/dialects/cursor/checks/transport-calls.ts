@@ -1,0 +1,442 @@
+/** Transport (protocols/cursor.md 5, T): methods, types, ids and the messages inside the frames. */
+import { privately } from "../../../core/printable.js";
+import { count, plural } from "../format.js";
+import type { AppendFacts, UpItem } from "../model.js";
+import type { FrameNote } from "../stream-faults.js";
+import type { CursorTurn } from "../turn.js";
+import { type CursorRule, examples, isMangled, type Judgement, noDownlink } from "./rule.js";
+
+const family = "Transport";
+const source = "protocols/cursor.md 5 T, 1.1 to 1.7";
+
+interface Append {
+  readonly item: UpItem;
+  readonly append: AppendFacts;
+}
+
+function appendsOf(turn: CursorTurn): readonly Append[] {
+  return turn.uplink.flatMap((item) => (item.append === null ? [] : [{ item, append: item.append }]));
+}
+
+const appendName = ({ item }: Append): string => `seqno ${item.seqno}`;
+
+function* posted(turn: CursorTurn): Generator<Judgement> {
+  const { call } = turn;
+  const appends = appendsOf(turn);
+  if (call === null && appends.length === 0) yield { why: "no call of this request is in the capture" };
+  if (call !== null && call.method !== "" && call.method !== "POST") {
+    yield { says: [`${call.channel} was called with ${call.method}`], places: [call.place], subject: call.channel };
+  }
+  if (call !== null && call.status !== null && call.status !== 200) {
+    yield {
+      says: [`${call.channel} answered with HTTP status ${call.status}; failures belong into EndStream`],
+      places: [call.place],
+      subject: "status",
+    };
+  }
+  for (const each of appends) {
+    if (each.append.method === "" || each.append.method === "POST") continue;
+    yield {
+      says: [`append ${each.item.seqno} was called with ${each.append.method}`],
+      places: [each.item.place],
+      subject: appendName(each),
+    };
+  }
+}
+
+const streamRequest = new Set(["application/connect+proto", "application/connect+json"]);
+const streamResponse = new Set(["text/event-stream", "application/connect+proto", "application/connect+json"]);
+const unary = new Set(["application/proto", "application/json"]);
+
+function* typed(turn: CursorTurn): Generator<Judgement> {
+  const { call } = turn;
+  const appends = appendsOf(turn);
+  if (call === null && appends.length === 0) yield { why: "no call of this request is in the capture" };
+  const wrong = (type: string, known: ReadonlySet<string>) => type !== "" && !known.has(type);
+  if (call !== null && wrong(call.requestType, streamRequest)) {
+    yield {
+      says: [`the ${call.channel} request has the content type ${call.requestType}`],
+      places: [call.place],
+      subject: "request type",
+    };
+  }
+  if (call !== null && call.httpError === null && call.status === 200 && wrong(call.responseType, streamResponse)) {
+    yield {
+      says: [`the ${call.channel} response has the content type ${call.responseType}`],
+      places: [call.place],
+      subject: "response type",
+    };
+  }
+  for (const each of appends) {
+    const { requestType, responseType, status } = each.append;
+    const response = status === 200 && wrong(responseType, unary);
+    if (!response && !wrong(requestType, unary)) continue;
+    yield {
+      says: [
+        `append ${each.item.seqno}: the ${response ? "response" : "request"} has the content type ${response ? responseType : requestType}`,
+      ],
+      places: [each.item.place],
+      subject: appendName(each),
+    };
+  }
+}
+
+function* plainWhenShort(turn: CursorTurn): Generator<Judgement> {
+  const why = noDownlink(turn);
+  const { shortCompressed, compressed } = turn.call?.downlink.faults ?? {
+    shortCompressed: { list: [], count: 0 },
+    compressed: 0,
+  };
+  if (why !== undefined || compressed === 0) yield { why: why ?? "no frame is compressed" };
+  if (shortCompressed.count === 0) return;
+  yield {
+    says: [`${plural(shortCompressed.count, "frame")} under 1,024 bytes came compressed`],
+    places: shortCompressed.list.slice(0, 3).map((frame) => frame.place),
+    subject: "short frames",
+  };
+}
+
+function* oneRequestId(turn: CursorTurn): Generator<Judgement> {
+  const { call } = turn;
+  if (call === null || call.channel !== "RunSSE" || call.upGaps.length > 0) {
+    yield {
+      why:
+        call === null
+          ? "the downlink of this request is not in the capture"
+          : call.channel === "RunSSE"
+            ? "the request body is damaged"
+            : `a ${call.channel} request is no RunSSE request`,
+    };
+    return;
+  }
+  if (call.requestFrames === 0 && call.bodyIds.length === 0 && turn.lost("up")) {
+    yield { why: "the request body is not in the capture" };
+    return;
+  }
+  const ids = call.bodyIds.filter((id) => id !== "");
+  if (call.requestFrames === 1 && call.requestEnds === 0 && ids.length === 1) return;
+  const what =
+    call.requestEnds > 0
+      ? "an EndStream"
+      : call.requestFrames === 1
+        ? "no request id"
+        : `${plural(call.requestFrames, "envelope")}`;
+  yield {
+    says: [`the RunSSE request holds ${what}: exactly one envelope with a BidiRequestId is due`],
+    places: [call.place],
+    subject: "request",
+    damaged: turn.lost("up"),
+  };
+}
+
+function* sameId(turn: CursorTurn): Generator<Judgement> {
+  let seen = 0;
+  const { call } = turn;
+  const bodyId = call?.bodyIds[0] ?? "";
+  if (call !== null && call.headerId !== "" && bodyId !== "") {
+    seen++;
+    if (call.headerId !== bodyId)
+      yield {
+        says: [`${call.channel}: x-request-id and the body name different requests`],
+        places: [call.place],
+        subject: call.channel,
+      };
+  }
+  for (const each of appendsOf(turn)) {
+    if (each.append.headerId === "" || each.append.bodyId === "") continue;
+    seen++;
+    if (each.append.headerId === each.append.bodyId) continue;
+    yield {
+      says: [`append ${each.item.seqno}: x-request-id and the body name different requests`],
+      places: [each.item.place],
+      subject: appendName(each),
+      damaged: isMangled(each.item),
+    };
+  }
+  if (seen === 0) yield { why: "no call has both the header and the body's id" };
+}
+
+function* emptyAnswers(turn: CursorTurn): Generator<Judgement> {
+  const answered = appendsOf(turn).filter(({ append }) => append.status === 200 && !append.responseLost);
+  if (answered.length === 0) yield { why: "no append was answered in the capture" };
+  for (const each of answered) {
+    if (each.append.responseBytes === 0) continue;
+    yield {
+      says: [
+        `append ${each.item.seqno} is answered with ${plural(each.append.responseBytes, "byte")}: BidiAppendResponse has no fields`,
+      ],
+      places: [each.item.place],
+      subject: appendName(each),
+    };
+  }
+}
+
+function* decodes(turn: CursorTurn): Generator<Judgement> {
+  const faults = turn.call?.downlink.faults ?? null;
+  if (faults === null && turn.uplink.length === 0) yield { why: "no message of this request is in the capture" };
+  for (const fault of faults?.decoding.list ?? []) {
+    const first = fault.faults[0]!;
+    const soft = fault.faults.every(({ what }) => what === "bad-utf8");
+    yield {
+      says: [
+        `frame ${fault.ordinal} (${fault.kind}): ${first.what} at byte ${count(first.offset)} of the message`,
+        ...pathOf(first.path),
+      ],
+      places: [fault.place],
+      subject: `frame ${fault.ordinal}`,
+      damaged: turn.call!.downlink.gaps.some((gap) => gap.after <= fault.ordinal),
+      ...(soft ? { severity: "warning" as const } : {}),
+    };
+  }
+  for (const item of turn.uplink) {
+    const first = item.faults[0];
+    if (first === undefined) continue;
+    const soft = item.faults.every(({ what }) => what === "bad-utf8");
+    yield {
+      says: [
+        `append ${item.seqno} (${item.kind}): ${first.what} at byte ${count(first.offset)} of the message`,
+        ...pathOf(first.path),
+      ],
+      places: [item.place],
+      subject: `seqno ${item.seqno}`,
+      damaged: isMangled(item) || turn.lost("up"),
+      ...(soft ? { severity: "warning" as const } : {}),
+    };
+  }
+  yield* unknownFields(turn, faults?.unknown.list ?? []);
+}
+
+const pathOf = (path: string): readonly string[] => (path === "" ? [] : [` (${path})`]);
+
+function* unknownFields(turn: CursorTurn, frames: readonly FrameNote[]): Generator<Judgement> {
+  const items = turn.uplink.filter((item) => item.unknownFields > 0);
+  if (frames.length === 0 && items.length === 0) return;
+  const total = turn.call?.downlink.faults.unknown.count ?? 0;
+  yield {
+    says: [`${plural(total + items.length, "message")} carry fields that the schema does not have: a newer protocol`],
+    places: [...frames.slice(0, 2).map((frame) => frame.place), ...items.slice(0, 2).map((item) => item.place)],
+    subject: "unknown fields",
+    severity: "info",
+    remedy: "see them with `cursor-wire frames --format ndjson`, or give a newer schema with --descriptors or --proto",
+  };
+}
+
+function* oneBranch(turn: CursorTurn): Generator<Judgement> {
+  const faults = turn.call?.downlink.faults ?? null;
+  if (faults === null && turn.uplink.length === 0) yield { why: "no message of this request is in the capture" };
+  for (const frame of faults?.branches.list ?? []) {
+    yield {
+      ...branchFault(`frame ${frame.ordinal}`, frame.kind, frame.count),
+      places: [frame.place],
+      damaged: turn.lost("down"),
+    };
+  }
+  for (const item of turn.uplink) {
+    if (item.branches === 1 && !item.kind.startsWith("unknown:")) continue;
+    if (item.faults.length > 0 || item.kind === "undecodable") continue;
+    yield {
+      ...branchFault(`append ${item.seqno}`, item.kind, item.branches),
+      places: [item.place],
+      damaged: isMangled(item) || turn.lost("up"),
+    };
+  }
+}
+
+function branchFault(what: string, kind: string, branches: number) {
+  const unknown = kind.startsWith("unknown:");
+  return {
+    says: [
+      unknown
+        ? `${what} has the branch ${kind.slice(8)}, which the schema does not have: a newer protocol`
+        : `${what} sets ${branches === 0 ? "no branch" : plural(branches, "branch", "branches")} of its oneof`,
+    ],
+    subject: what,
+    ...(unknown ? { severity: "warning" as const } : {}),
+  };
+}
+
+/** Deadline of an append: 60 s and one second for each 128 KiB on the wire (1.7 item 6). */
+function deadlineMs(item: UpItem): number {
+  const wireBytes = item.encoding === "hex" ? item.bytes * 2 : item.bytes;
+  return 60_000 + Math.ceil((wireBytes / 131_072) * 1000);
+}
+
+function* deadline(turn: CursorTurn): Generator<Judgement> {
+  const timed = appendsOf(turn).filter(({ append }) => append.timeoutMs !== null);
+  if (timed.length === 0) yield { why: "no append has Connect-Timeout-Ms" };
+  for (const each of timed) {
+    const most = deadlineMs(each.item);
+    if (each.append.timeoutMs! <= most || isMangled(each.item)) continue;
+    yield {
+      says: [
+        `append ${each.item.seqno} has Connect-Timeout-Ms ${count(each.append.timeoutMs!)}, at most ${count(most)} is due`,
+      ],
+      places: [each.item.place],
+      subject: appendName(each),
+    };
+  }
+}
+
+function* noBareJson(turn: CursorTurn): Generator<Judgement> {
+  const why = noDownlink(turn);
+  if (why !== undefined) yield { why };
+  for (const frame of turn.call?.downlink.faults.jsonText.list ?? []) {
+    yield {
+      says: [
+        `frame ${frame.ordinal} has flags 0x00 and holds JSON text (`,
+        privately(`${frame.bytes} B`),
+        "): an error sent with the wrong flag",
+      ],
+      places: [frame.place],
+      subject: `frame ${frame.ordinal}`,
+    };
+  }
+}
+
+function* binaryClean(turn: CursorTurn): Generator<Judgement> {
+  const lossy = turn.loss.filter((loss) => loss.why === "lossy-utf8").map((loss) => loss.direction);
+  if (lossy.length === 0) return;
+  yield {
+    says: [
+      `the recorder wrote ${lossy.length === 2 ? "both directions" : lossy[0] === "up" ? "request bodies" : "the response"} as text: bytes were replaced by U+FFFD`,
+    ],
+    places: [turn.place],
+    subject: `lossy ${examples(lossy)}`,
+    damaged: true,
+    remedy: "record again with a tool that keeps bodies as base64 (mitmproxy, HTTP Toolkit), or capture packets",
+  };
+}
+
+const rule = (data: Omit<CursorRule, "family" | "class" | "implies" | "source"> & Partial<CursorRule>): CursorRule => ({
+  family,
+  class: "check",
+  implies: [],
+  source,
+  ...data,
+});
+
+export const callRules: readonly CursorRule[] = [
+  rule({
+    id: "cursor/T01",
+    severity: "error",
+    statement: "BidiAppend and RunSSE are POST; the RunSSE status is 200, also for a failed call.",
+    why: "The client reads failures from EndStream; another status loses code and details.",
+    needs: "a call of the request",
+    good: "POST, 200, EndStream with an error",
+    bad: "POST, 502",
+    remedy: "answer 200 and put the failure into EndStream",
+    turn: posted,
+  }),
+  rule({
+    id: "cursor/T02",
+    severity: "error",
+    statement:
+      "Content types are application/proto for appends, application/connect+proto for stream requests, and text/event-stream or application/connect+proto for stream responses.",
+    why: "The client rejects any other type before it reads a byte.",
+    needs: "a call with content types",
+    good: "text/event-stream on RunSSE",
+    bad: "application/octet-stream on RunSSE",
+    remedy: null,
+    turn: typed,
+  }),
+  rule({
+    id: "cursor/T10",
+    severity: "info",
+    statement: "Envelopes under 1,024 bytes are not compressed.",
+    why: "It costs time and gains nothing; peers leave short ones plain.",
+    needs: "compressed frames",
+    good: "heartbeats with flags 0x00",
+    bad: "a 40-byte delta with flags 0x01",
+    remedy: null,
+    turn: plainWhenShort,
+  }),
+  rule({
+    id: "cursor/T11",
+    severity: "error",
+    statement: "The RunSSE request holds exactly one envelope with a non-empty BidiRequestId and no EndStream.",
+    why: "The downlink is joined to its appends by that id.",
+    needs: "the RunSSE request's body",
+    good: "00 00000026 0a24 and a UUID",
+    bad: "an empty body",
+    remedy: null,
+    turn: oneRequestId,
+  }),
+  rule({
+    id: "cursor/T12",
+    severity: "error",
+    statement: "x-request-id equals the request id of the body, on RunSSE and on every append.",
+    why: "Load balancers route by the header, the server joins by the body.",
+    needs: "a call with header and body",
+    good: "the same UUID in both",
+    bad: "a fresh x-request-id on every append",
+    remedy: "use one header object for all calls of a run, as the reference client does",
+    turn: sameId,
+  }),
+  rule({
+    id: "cursor/T13",
+    severity: "warning",
+    statement: "The body of a successful append response is empty.",
+    why: "BidiAppendResponse has no fields: bytes there are from something else.",
+    needs: "an answered append",
+    good: "200, 0 bytes",
+    bad: '200, {"ok":true}',
+    remedy: null,
+    turn: emptyAnswers,
+  }),
+  rule({
+    id: "cursor/T14",
+    severity: "error",
+    statement: "Every payload decodes as its message; unknown fields are reported as information.",
+    why: "A wrong wire type is read as something else or not at all.",
+    needs: "messages",
+    good: "every field has the wire type of its schema",
+    bad: "a string where a message is due",
+    remedy: "compare with the .proto files under proto/cursor",
+    turn: decodes,
+  }),
+  rule({
+    id: "cursor/T15",
+    severity: "error",
+    statement:
+      "Every client and server message sets exactly one branch, except a server message with ttft_breakdown alone.",
+    why: "A message without a branch says nothing; of two the reader sees only the last.",
+    needs: "messages",
+    good: "AgentServerMessage { interaction_update {…} }",
+    bad: "AgentServerMessage {}",
+    remedy: null,
+    turn: oneBranch,
+  }),
+  rule({
+    id: "cursor/T16",
+    severity: "info",
+    statement: "Connect-Timeout-Ms of an append is at most 60,000 ms and one second per 128 KiB on the wire.",
+    why: "A longer one keeps a dead run waiting.",
+    needs: "Connect-Timeout-Ms on an append",
+    good: "60,001 for a heartbeat",
+    bad: "600,000",
+    remedy: null,
+    turn: deadline,
+  }),
+  rule({
+    id: "cursor/T17",
+    severity: "warning",
+    statement: "A frame with flags 0x00 holds no JSON text.",
+    why: "It is an error sent with the wrong flag: the client reports bad protobuf instead.",
+    needs: "the downlink",
+    good: "flags 0x02 on the error",
+    bad: '00 0000002a {"error":…}',
+    remedy: "set flag 0x02 on EndStream",
+    turn: noBareJson,
+  }),
+  rule({
+    id: "cursor/T18",
+    severity: "error",
+    statement: "Bodies in the capture are binary-clean: no byte was replaced by U+FFFD.",
+    why: "What was replaced cannot be won back; findings on such bytes are damaged.",
+    needs: "bodies",
+    good: "base64 bodies",
+    bad: "postData.text with U+FFFD",
+    remedy: "record bodies as base64, or capture packets",
+    turn: binaryClean,
+  }),
+];
