@@ -16,8 +16,8 @@ const variants = new Map<number, Omit<PcapMagic, "littleEndian">>([
   [0xa1b2c3d4, { nanoseconds: false, recordHeader: 16, fileHeader: 24 }],
   [0xa1b23c4d, { nanoseconds: true, recordHeader: 16, fileHeader: 24 }],
   [0xa1b2cd34, { nanoseconds: false, recordHeader: 24, fileHeader: 24 }],
-  [0x1c0001ac, { nanoseconds: true, recordHeader: 16, fileHeader: 28 }],
-  [0x1c0001ab, { nanoseconds: true, recordHeader: 16, fileHeader: 28 }],
+  [0x1c0001ac, { nanoseconds: false, recordHeader: 16, fileHeader: 28 }],
+  [0x1c0001ab, { nanoseconds: false, recordHeader: 16, fileHeader: 28 }],
 ]);
 
 /** What the first four bytes of a classic pcap say; undefined for anything else. */

@@ -20,9 +20,11 @@ const block = {
   packet: 2,
   simplePacket: 3,
   enhancedPacket: 6,
-  journalEntry: 9,
   secrets: 10,
 } as const;
+
+/** A journal entry, three forms of system call event, and custom blocks in both forms. */
+const counted: ReadonlySet<number> = new Set([9, 0x204, 0x216, 0x221, 0x0bad, 0x40000bad]);
 
 /** "TLSK": the data is a key log in NSS format. */
 const tlsKeyLog = 0x544c534b;
@@ -236,5 +238,5 @@ function isPacket(type: number): boolean {
 
 /** Records that are no packets but that tshark numbers among them: the numbers in places must agree with it. */
 function countsAsPacket(type: number): boolean {
-  return type === block.journalEntry;
+  return counted.has(type);
 }
