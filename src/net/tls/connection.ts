@@ -1,4 +1,4 @@
-/** Both directions of one TLS connection, and what they have to know of each other. */
+/** Both directions of one TLS connection: who waits for what, what is handed inward, and why something stays closed. */
 import type { KeyLog } from "../../capture/keylog.js";
 import { type Bytes, hex, keep, readU16BE } from "../../core/bytes.js";
 import type { tlsCodes } from "../../core/codes/tls.js";
@@ -8,30 +8,15 @@ import type { Direction, GapReason, TlsInfo } from "../../model/exchange.js";
 import type { Duplex, EndReason, LayerContext } from "../duplex.js";
 import { alertName, closeNotify, endsDirection } from "./alerts.js";
 import { Backlog } from "./backlog.js";
-import { tls13Epochs } from "./epochs.js";
-import {
-  type ClientHello,
-  type EncryptedExtensions,
-  messageType,
-  parseClientHello,
-  parseEncryptedExtensions,
-  parseEncryptedPremaster,
-  parseServerHello,
-  parseTicket,
-  type ServerHello,
-  versionName,
-} from "./handshake.js";
+import type { Epoch } from "./epochs.js";
+import { versionName } from "./handshake.js";
 import type { HandshakeMessage } from "./messages.js";
+import { Negotiation } from "./negotiation.js";
 import { Outbox } from "./outbox.js";
-import { Session } from "./session.js";
 import { type Shared, sharedBy } from "./shared.js";
-import { Side, type SideHost } from "./side.js";
-import { type Suite, suiteOf } from "./suites.js";
-import { TranscriptKeeper } from "./transcript.js";
+import { Side } from "./side.js";
+import type { SideHost } from "./side-host.js";
 import { type ClosedBy, type ClosedSide, closedPhrase } from "./why.js";
-
-/** Of one direction, while the other's lag behind. */
-const unpairedHellos = 16;
 
 type TlsCode = Extract<keyof typeof tlsCodes, `tls.${string}`>;
 
@@ -39,31 +24,15 @@ export class Connection implements SideHost {
   private readonly up: Side = new Side("up", this);
   private readonly down: Side = new Side("down", this);
   private readonly shared: Shared;
+  private readonly agreement: Negotiation;
   private readonly outbox: Outbox;
   private readonly backlog: Backlog;
-  private readonly transcript: TranscriptKeeper;
   private readonly noted = new Set<TlsCode>();
   private readonly closedBy: { up: ClosedBy | null; down: ClosedBy | null } = { up: null, down: null };
   private readonly over = new Set<Direction>();
-  /** Of the last handshake that has both; of the first, while it has one. */
-  private hello: ClientHello | undefined;
-  private server: ServerHello | undefined;
-  private readonly hellos: ClientHello[] = [];
-  private readonly servers: ServerHello[] = [];
-  private suite: Suite | undefined;
-  private session: Session | undefined;
-  private extensions: EncryptedExtensions | undefined;
-  private version: number | undefined;
-  private alpn: string | null = null;
-  private sni: string | null = null;
   private alert: string | null = null;
-  /** A HelloRetryRequest was seen, and the hello that answers it was not. */
-  private retrying = false;
-  private retried = false;
-  private early: "none" | "offered" | "taken" | "refused" = "none";
   private earlyUnreadable = false;
   private keysSeen: number;
-  private recheck = false;
 
   constructor(
     private readonly context: LayerContext,
@@ -72,11 +41,13 @@ export class Connection implements SideHost {
   ) {
     this.shared = sharedBy(keys);
     this.keysSeen = keys.size;
-    this.outbox = new Outbox(() => inner(this.alpn));
-    this.backlog = new Backlog(this.shared.pool, context.limits.undecryptedBytesPerFlow, (mark) =>
-      this.overLimit(mark),
-    );
-    this.transcript = new TranscriptKeeper(keys);
+    this.agreement = new Negotiation(keys, this.shared.memory, {
+      addEpochs: (direction: Direction, epochs: readonly Epoch[]) => this[direction].keys.epochs.push(...epochs),
+      fail: (code, directions, mark) => this.fail(code, directions, mark),
+    });
+    this.outbox = new Outbox(() => inner(this.agreement.alpn));
+    const { undecryptedBytesPerFlow } = context.limits;
+    this.backlog = new Backlog(this.shared.pool, undecryptedBytesPerFlow, (mark) => this.overLimit(mark));
   }
 
   // The connection as the layer below sees it.
@@ -109,15 +80,16 @@ export class Connection implements SideHost {
   }
 
   info(): TlsInfo {
-    const { up, down, version, suite } = this;
+    const { up, down } = this;
+    const { version, suite, sni, alpn } = this.agreement;
     const why = closedPhrase(this.whyClosed(up), this.whyClosed(down));
     const anyData = up.applicationRecords + down.applicationRecords > 0;
     const decrypted = anyData || (why === null && up.opened + down.opened > 0);
     return {
       version: version === undefined ? null : versionName(version),
       cipher: suite?.name ?? null,
-      sni: this.sni,
-      alpn: this.alpn,
+      sni,
+      alpn,
       decrypted,
       why: why ?? (decrypted ? null : this.whyUnfinished()),
     };
@@ -126,38 +98,36 @@ export class Connection implements SideHost {
   // What the sides ask and tell.
 
   get tls13(): boolean {
-    return this.retried || this.server?.version === 0x0304;
+    return this.agreement.tls13;
   }
 
   get agreed(): boolean {
-    return this.up.epochs.length > 0;
-  }
-
-  ownHelloSeen(side: Side): boolean {
-    return side === this.up ? this.hello !== undefined : this.server !== undefined;
+    return this.agreement.agreed;
   }
 
   get keepMessages(): boolean {
-    return !this.tls13 && this.transcript.wanted;
+    return this.agreement.keepMessages;
   }
 
-  refusesEarly(side: Side): boolean {
-    return side === this.up && this.retrying;
+  ownHelloSeen(side: Side): boolean {
+    return this.agreement.helloSeen(side.direction);
   }
 
   helloMissing(side: Side, mark: Mark): void {
-    if (this.ownHelloSeen(side)) return;
-    if (this.hello === undefined && this.server === undefined) this.closeBoth("tls.joined-late", mark);
-    else this.closeBoth(this.hello === undefined ? "tls.no-client-hello" : "tls.no-server-hello", mark);
+    if (!this.ownHelloSeen(side)) this.fail(this.waitsFor(), ["up", "down"], mark);
+  }
+
+  refusesEarly(side: Side): boolean {
+    return side === this.up && this.agreement.retrying;
   }
 
   message(side: Side, message: HandshakeMessage): void {
-    if (side === this.up) this.clientMessage(message);
-    else this.serverMessage(message);
+    if (side === this.up) this.agreement.clientMessage(message);
+    else this.agreement.serverMessage(message, side.keys.epoch?.kind);
   }
 
   data(side: Side, content: Bytes, mark: Mark, early: boolean): void {
-    if (early && this.early === "refused") return this.earlyDropped(mark);
+    if (early && this.agreement.early === "refused") return this.earlyDropped(mark);
     this.outbox.bytes(side.direction, content, mark, early);
   }
 
@@ -178,141 +148,32 @@ export class Connection implements SideHost {
 
   earlyUnread(side: Side, mark: Mark): void {
     this.earlyUnreadable = true;
-    if (side.epoch?.opener() === undefined) this.noteOnce("tls.early-data-closed", mark);
+    if (side.keys.epoch?.opener() === undefined) this.noteOnce("tls.early-data-closed", mark);
   }
 
   earlyOver(properly: boolean): void {
+    const { agreement } = this;
     // A client that was refused goes on without an EndOfEarlyData; so does, for us, one whose early data we cannot read.
-    if (properly) this.early = "taken";
-    else if (this.early === "offered" && !this.earlyUnreadable) this.early = "refused";
+    if (properly) agreement.early = "taken";
+    else if (agreement.early === "offered" && !this.earlyUnreadable) agreement.early = "refused";
   }
 
   earlyDropped(mark: Mark): void {
     this.noteOnce("tls.early-data-rejected", mark);
   }
 
-  damaged(_side: Side, mark: Mark): void {
+  damaged(mark: Mark): void {
     this.note("tls.damaged-record", mark);
   }
 
-  notRecords(_side: Side, head: Bytes, mark: Mark): void {
+  notRecords(head: Bytes, mark: Mark): void {
     const version = `0x${hex(head.subarray(1, 3))}`;
     this.note("tls.bad-record", mark, { type: head[0]!, version, length: readU16BE(head, 3) });
   }
 
   lostStep(side: Side, never: boolean, mark: Mark): void {
-    if (side.at < 0 && never) return this.closeSide(side, "tls.bad-record", mark);
+    if (side.keys.at < 0 && never) return this.closeSide(side, "tls.bad-record", mark);
     this.closeSide(side, never ? "tls.wrong-secret" : "tls.lost-step", mark);
-  }
-
-  // Handshake.
-
-  private clientMessage(message: HandshakeMessage): void {
-    const { type, body } = message;
-    if (type === messageType.clientHello) return this.clientHello(message);
-    this.transcript.add("up", message);
-    if (type === messageType.clientKeyExchange && this.suite?.keyExchange === "rsa") {
-      this.session?.rsaKeyExchange(parseEncryptedPremaster(body));
-    }
-  }
-
-  private serverMessage(message: HandshakeMessage): void {
-    const { type, body, mark } = message;
-    this.transcript.add("down", message);
-    switch (type) {
-      case messageType.serverHello:
-        return this.serverHello(body, mark);
-      case messageType.encryptedExtensions:
-        if (this.down.epoch?.kind !== "handshake") return;
-        this.extensions = parseEncryptedExtensions(body);
-        this.alpn = this.extensions.alpn;
-        if (this.early === "offered") this.early = this.extensions.earlyData ? "taken" : "refused";
-        return;
-      case messageType.certificate:
-      case messageType.serverKeyExchange:
-      case messageType.serverHelloDone:
-        if (this.session !== undefined) this.session.fullHandshake = true;
-        return;
-      case messageType.newSessionTicket:
-        if (!this.tls13) this.session?.ticketGiven(parseTicket(body));
-        return;
-      default:
-        return;
-    }
-  }
-
-  private clientHello({ body, whole, mark }: HandshakeMessage): void {
-    const hello = parseClientHello(body);
-    if (hello === undefined) {
-      this.note("tls.bad-hello", mark, { what: "client" });
-      return this.closeSide(this.up, "tls.bad-hello", mark);
-    }
-    this.hello ??= hello;
-    this.sni = hello.sni ?? this.sni;
-    this.transcript.begin(whole);
-    if (!this.agreed) this.early = this.retried ? "refused" : hello.earlyData ? "offered" : "none";
-    this.retrying = false;
-    // The answer to a HelloRetryRequest repeats the random; nothing else asks twice in TLS 1.3.
-    if (this.retried || this.tls13) this.hellos.length = 0;
-    this.hellos.push(hello);
-    this.pairHellos(mark);
-  }
-
-  private serverHello(body: Bytes, mark: Mark): void {
-    const server = parseServerHello(body);
-    if (server === undefined) {
-      this.note("tls.bad-hello", mark, { what: "server" });
-      return this.closeSide(this.down, "tls.bad-hello", mark);
-    }
-    this.recheck = true;
-    if (server.retry) {
-      this.retrying = true;
-      this.retried = true;
-      return;
-    }
-    this.server ??= server;
-    this.servers.push(server);
-    this.pairHellos(mark);
-  }
-
-  /** Hellos belong together in their order, each direction's own: a renegotiation brings another pair. */
-  private pairHellos(mark: Mark): void {
-    if (this.hellos.length > unpairedHellos || this.servers.length > unpairedHellos) {
-      this.note("tls.bad-hello", mark, { what: this.hellos.length > unpairedHellos ? "client" : "server" });
-      return this.closeBoth("tls.bad-hello", mark);
-    }
-    const [hello] = this.hellos;
-    const [server] = this.servers;
-    if (hello === undefined || server === undefined) return;
-    this.hellos.shift();
-    this.servers.shift();
-    this.hello = hello;
-    this.server = server;
-    this.agree(server, hello, mark);
-  }
-
-  private agree(server: ServerHello, hello: ClientHello, mark: Mark): void {
-    const suite = suiteOf(server.suite);
-    this.suite = suite;
-    this.version = server.version;
-    this.alpn = server.alpn ?? this.alpn;
-    this.recheck = true;
-    const tls13 = server.version === 0x0304;
-    if (tls13 && this.agreed) return;
-    if (!tls13 && (server.version < 0x0301 || server.version > 0x0303)) {
-      return this.closeBoth("tls.unknown-version", mark);
-    }
-    if (suite.cipher === null || suite.tls13 !== tls13) return this.closeBoth("tls.unknown-suite", mark);
-    if (!tls13 && server.compression !== 0) return this.closeBoth("tls.compressed", mark);
-    if (tls13) {
-      const secrets = { keys: this.keys, clientRandom: hex(hello.random), suite };
-      this.up.epochs.push(...tls13Epochs(secrets, "up", this.early === "offered"));
-      this.down.epochs.push(...tls13Epochs(secrets, "down", false));
-      return;
-    }
-    this.session = new Session(hello, server, suite, this.keys, this.shared.memory, this.transcript.messages);
-    this.up.epochs.push(this.session.epoch("up"));
-    this.down.epochs.push(this.session.epoch("down"));
   }
 
   // Waiting and going on.
@@ -320,13 +181,13 @@ export class Connection implements SideHost {
   private lookForKeys(): void {
     if (this.keys.size === this.keysSeen) return;
     this.keysSeen = this.keys.size;
-    this.recheck = true;
+    this.agreement.changed = true;
     this.settle();
   }
 
   private settle(): void {
-    while (this.recheck) {
-      this.recheck = false;
+    while (this.agreement.changed) {
+      this.agreement.changed = false;
       this.resume();
     }
     if (this.outbox.waiting > 0 && this.innerSettled()) this.openOutbox();
@@ -355,19 +216,19 @@ export class Connection implements SideHost {
     );
   }
 
+  /** Whether it is known which protocol is inside, and whether early data counts; or that it will not be known. */
   private innerSettled(): boolean {
-    if (!this.tls13) return true;
+    const { up, down, agreement } = this;
+    if (!agreement.tls13 || agreement.extensions !== undefined) return true;
     if (this.outbox.waiting > this.context.limits.undecryptedBytesPerFlow) return true;
-    if (this.extensions !== undefined) return true;
-    if (this.early === "offered" && this.up.epoch?.kind === "early" && this.up.state !== "closed") return false;
-    const { down } = this;
+    if (agreement.early === "offered" && up.keys.epoch?.kind === "early" && up.state !== "closed") return false;
     if (down.state === "closed" || down.state === "ended" || this.over.has("down")) return true;
-    return down.epochs[0]?.opener() === undefined || down.epoch?.kind === "application";
+    return down.keys.epochs[0]?.opener() === undefined || down.keys.epoch?.kind === "application";
   }
 
   private openOutbox(): void {
-    const early = this.early === "refused" ? "refused" : this.earlyUnreadable ? "unreadable" : "taken";
-    const dropped = this.outbox.open(early);
+    const refused = this.agreement.early === "refused";
+    const dropped = this.outbox.open(refused ? "refused" : this.earlyUnreadable ? "unreadable" : "taken");
     if (dropped !== undefined) this.earlyDropped(dropped);
   }
 
@@ -398,15 +259,17 @@ export class Connection implements SideHost {
     this.replay();
   }
 
+  /** What a direction that waits has not got. */
   private waitsFor(): ClosedBy {
-    if (this.hello === undefined) return this.server === undefined ? "tls.joined-late" : "tls.no-client-hello";
-    if (!this.agreed) return "tls.no-server-hello";
-    return this.keys.knows(hex(this.hello.random)) ? "tls.partial-secrets" : "tls.no-secret";
+    const { clientRandom, server, agreed } = this.agreement;
+    if (clientRandom === null) return server === undefined ? "tls.joined-late" : "tls.no-client-hello";
+    if (!agreed) return "tls.no-server-hello";
+    return this.keys.knows(clientRandom) ? "tls.partial-secrets" : "tls.no-secret";
   }
 
-  private closeBoth(code: ClosedBy, mark: Mark): void {
-    this.closeSide(this.up, code, mark);
-    this.closeSide(this.down, code, mark);
+  private fail(code: ClosedBy, directions: readonly Direction[], mark: Mark): void {
+    if (code === "tls.bad-hello") this.note(code, mark, { what: directions[0] === "up" ? "client" : "server" });
+    for (const direction of directions) this.closeSide(this[direction], code, mark);
     this.replay();
   }
 
@@ -415,7 +278,7 @@ export class Connection implements SideHost {
     this.closedBy[side.direction] = code;
     const why = side.takeLoss()?.why ?? "undecrypted";
     side.close();
-    // A record that is none has its own words already.
+    // These were said with their own numbers.
     if (code !== "tls.bad-record" && code !== "tls.bad-hello") this.noteOnce(code, mark);
     this.outbox.gap(side.direction, undefined, why, mark);
   }
@@ -436,10 +299,7 @@ export class Connection implements SideHost {
   }
 
   private note(code: TlsCode, mark: Mark, detail: Detail = {}): void {
-    const known: Record<string, string> = { server: this.context.flow.server };
-    if (this.version !== undefined) known.version = versionName(this.version);
-    if (this.suite !== undefined) known.suite = this.suite.name;
-    if (this.hello !== undefined) known.clientRandom = hex(this.hello.random);
+    const known = { server: this.context.flow.server, ...this.agreement.detail() };
     this.context.note({ code, place: placeOf(mark), detail: { ...known, ...detail } });
   }
 }

@@ -23,7 +23,6 @@ const extensionType = {
   sessionTicket: 35,
   earlyData: 42,
   supportedVersions: 43,
-  encryptedClientHello: 0xfe0d,
 } as const;
 
 export interface ClientHello {
@@ -34,8 +33,6 @@ export interface ClientHello {
   readonly earlyData: boolean;
   /** Of RFC 5077; empty: none. */
   readonly ticket: Bytes;
-  /** Offered, in earnest or as grease. */
-  readonly encryptedHello: boolean;
 }
 
 export interface ServerHello {
@@ -104,7 +101,6 @@ export function parseClientHello(body: Bytes): ClientHello | undefined {
     sni: name === undefined ? null : serverName(name),
     earlyData: extensions.has(extensionType.earlyData),
     ticket: keep(extensions.get(extensionType.sessionTicket) ?? noBytes),
-    encryptedHello: extensions.has(extensionType.encryptedClientHello),
   };
 }
 

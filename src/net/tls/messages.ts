@@ -12,8 +12,6 @@ export interface HandshakeMessage {
   /** With the header; empty where `body` is. */
   readonly whole: Bytes;
   readonly mark: Mark;
-  /** Nothing follows it in its record: where keys may change (RFC 8446 section 5.1). */
-  readonly endsRecord: boolean;
 }
 
 const headerBytes = 4;
@@ -38,7 +36,7 @@ export class MessageJoiner {
         this.queue.skip(part);
         this.skipping -= part;
         if (this.skipping > 0) return;
-        each({ type: this.skipped, body: noBytes, whole: noBytes, mark, endsRecord: this.queue.length === 0 });
+        each({ type: this.skipped, body: noBytes, whole: noBytes, mark });
       }
       if (this.queue.length < headerBytes) return;
       const head = this.queue.peek(headerBytes);
@@ -52,7 +50,7 @@ export class MessageJoiner {
       const taken = this.queue.take(headerBytes + length);
       if (taken === undefined) return;
       const { bytes: whole, mark: from } = taken;
-      each({ type, body: whole.subarray(headerBytes), whole, mark: from, endsRecord: this.queue.length === 0 });
+      each({ type, body: whole.subarray(headerBytes), whole, mark: from });
     }
   }
 
