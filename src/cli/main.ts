@@ -44,7 +44,13 @@ function programFor(io: Io, run: (row: CommandRow, call: Call) => Promise<void>)
     .description("Reads captured traffic of AI coding agents (HAR, pcap, pcapng, logs) offline and says what happened.")
     .version(version())
     .exitOverride()
-    .configureOutput({ writeOut: (text) => void io.out(text), writeErr: (text) => io.err(text) })
+    .configureOutput({
+      writeOut: (text) => void io.out(text),
+      writeErr: (text) => io.err(text),
+      outputError: (text, write) => write(text.replace(/^error:/, "cursor-wire:")),
+      getOutHelpWidth: () => io.columns ?? 120,
+      getErrHelpWidth: () => io.columns ?? 120,
+    })
     .showHelpAfterError("(cursor-wire --help lists the commands)")
     .addHelpText(
       "after",

@@ -62,7 +62,10 @@ export const absentOptions = {
   redact: "secrets",
 } as const satisfies Options;
 
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+/** Collects the values of an option that may be repeated. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
 
 function positive(name: string): (text: string) => number {
   return (text) => {
@@ -76,18 +79,20 @@ function positive(name: string): (text: string) => number {
 /** Keys, schemas, bounds: how the capture is read. */
 export function readingOptions(command: Command): Command {
   return command
-    .option("--keylog <file>", "TLS key log (NSS format); may be repeated. Default: $SSLKEYLOGFILE", collect, [])
-    .option("--descriptors <file>", "protobuf FileDescriptorSet that extends the built-in schema", collect, [])
-    .option("--proto <file>", ".proto file that extends the built-in schema", collect, [])
+    .optionsGroup("Reading:")
+    .option("--keylog <file>", "TLS key log (NSS format); may be repeated. Default: $SSLKEYLOGFILE", collect)
+    .option("--descriptors <file>", "protobuf FileDescriptorSet that extends the built-in schema", collect)
+    .option("--proto <file>", ".proto file that extends the built-in schema", collect)
     .addOption(new Option("--schema <which>", '"none": show every field by number').choices(["none", "builtin"]))
     .option("--dialect <name>", "read everything as cursor, kimi or pi; never falls back")
     .option("--raw <spec>", "recorded byte stream: client=FILE,server=FILE[,index=FILE]")
-    .option("--limit <name=size>", "change a bound of the reader, as messageBytes=128M", collect, []);
+    .option("--limit <name=size>", "change a bound of the reader, as messageBytes=128M", collect);
 }
 
 /** Which turns. */
 export function selectionOptions(command: Command, kinds = true): Command {
   command
+    .optionsGroup("Selection:")
     .option("--conversation <id>", "only this conversation (a unique prefix is enough)")
     .option("--request <id>", "only this request (a unique prefix is enough)")
     .option("--turn <n>", "only the nth turn of its conversation, counted from 1", positive("--turn"))
@@ -98,6 +103,7 @@ export function selectionOptions(command: Command, kinds = true): Command {
 
 /** How it is written. */
 export function outputOptions(command: Command, formats: readonly string[]): Command {
+  command.optionsGroup("Output:");
   if (formats.length > 0) {
     command.addOption(new Option("--format <format>", "output format").choices([...formats]).default(formats[0]));
   }
@@ -110,9 +116,9 @@ export function outputOptions(command: Command, formats: readonly string[]): Com
     )
     .option("--no-redact", "hide nothing")
     .option("--max-body <size>", "in JSON, longer values become their size, as 64K", parseSize)
-    .option("--all", "fold nothing, leave nothing out", false)
+    .option("--all", "fold nothing, leave nothing out")
     .option("--no-color", "no colour (NO_COLOR works too)")
-    .option("--quiet", "no warnings and no progress on standard error", false);
+    .option("--quiet", "no warnings and no progress on standard error");
 }
 
 export function redactLevel(options: Options): RedactLevel {

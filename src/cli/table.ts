@@ -1,7 +1,7 @@
 /** The commands: name, arguments, options, examples. What runs is loaded only when its command is called. */
 import { type Command, Option } from "commander";
 import type { Run } from "./call.js";
-import { outputOptions, readingOptions, selectionOptions } from "./options.js";
+import { collect, outputOptions, readingOptions, selectionOptions } from "./options.js";
 
 export interface CommandRow {
   readonly name: string;
@@ -16,11 +16,11 @@ export interface CommandRow {
 }
 
 const captures = "[capture...]";
-const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 
 function ruleOptions(command: Command): Command {
   return command
-    .option("--rule <id=level>", "set a rule to off, info, warning or error; may be repeated", collect, [])
+    .optionsGroup("Rules:")
+    .option("--rule <id=level>", "set a rule to off, info, warning or error; may be repeated", collect)
     .option("--config <file>", "settings file; default: cursor-wire.config.json in the working folder")
     .option("--no-config", "use no settings file");
 }
@@ -35,7 +35,7 @@ function gateOptions(command: Command): Command {
       ]),
     )
     .option("--strict", "findings on damaged evidence count too")
-    .option("--require <id>", "a rule that must be checkable; may be repeated", collect, [])
+    .option("--require <id>", "a rule that must be checkable; may be repeated", collect)
     .option("--baseline <file>", "accept the findings of this file")
     .option("--write-baseline <file>", "accept all findings of this run from now on");
 }
@@ -100,9 +100,9 @@ export const commandTable: readonly CommandRow[] = [
     ],
     options: (command) =>
       gateOptions(
-        outputOptions(selectionOptions(readingOptions(command)), ["text", "json", "junit", "sarif", "github"]),
+        outputOptions(selectionOptions(readingOptions(command), false), ["text", "json", "junit", "sarif", "github"]),
       )
-        .option("--store <file>", "session store that resolves blobs the capture never showed", collect, [])
+        .option("--store <file>", "session store that resolves blobs the capture never showed", collect)
         .option("--allow-empty", "a capture without a turn passes")
         .option("--list-rules", "list the rules")
         .option("--explain <id>", "explain a rule"),
@@ -121,7 +121,7 @@ export const commandTable: readonly CommandRow[] = [
       "blobs extract session.har -o blobs/",
     ],
     options: (command) =>
-      outputOptions(selectionOptions(readingOptions(command)), ["text", "json", "mermaid"])
+      outputOptions(selectionOptions(readingOptions(command), false), ["text", "json", "mermaid"])
         .option("--id <hex>", "cat: which blob (a unique prefix is enough)")
         .option("--decoded", "cat: by the type of the field that refers to it, as JSON"),
     load: () => import("./commands/blobs.js"),
