@@ -277,13 +277,13 @@ export class Connection {
     if (tools.wantSteps) {
       const step = this.step(message, told);
       told.home.addStep(step, told.run ?? null);
-      tools.emit({ kind: "step", title: told.home.sessionId ?? told.home.requestId, step });
+      tools.emit({ kind: "step", title: told.home.conversationId, step });
     }
     if (!tools.wantFrames) return;
     const frame: FrameLine = {
       message,
       dialect: "pi",
-      conversationId: told.home.sessionId,
+      conversationId: told.home.conversationId,
       requestId: told.home.requestId,
       channel: "pi",
       type: "cbor",

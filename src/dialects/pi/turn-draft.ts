@@ -27,6 +27,11 @@ export class TurnDraft {
     readonly requestId: string,
   ) {}
 
+  /** A session's conversation goes over connections; what concerns a connection alone is its own conversation. */
+  get conversationId(): string {
+    return this.sessionId ?? this.requestId;
+  }
+
   /** Counts one frame. `bytes`: its payload. */
   count(direction: Direction, kind: string, bytes: number, place: Place, when: When): void {
     this.messages++;

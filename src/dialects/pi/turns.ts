@@ -1,7 +1,7 @@
 /**
  * Turns of pi. A connection is one turn: handshake, what was asked of the server itself, its subscriptions, the end. Each attachment
  * is one more: everything addressed to that session while it lasted. A conversation is a session, over all connections that were
- * attached to it; a connection's own turn stands alone, without a conversation id.
+ * attached to it; a connection's own turn is a conversation of its own ("connection-1").
  */
 import { Place } from "../../core/place.js";
 import type { Printable, Words } from "../../core/printable.js";
@@ -78,7 +78,7 @@ class TurnView {
     const timed = isKnown(start) && isExact(start) && isKnown(end) && isExact(end);
     const turn: Omit<Turn, "json"> = {
       dialect: "pi",
-      conversationId: draft.sessionId,
+      conversationId: draft.conversationId,
       requestId: draft.requestId,
       index: this.index,
       action: draft.sessionId === null ? "connection" : "attachment",
@@ -102,7 +102,7 @@ class TurnView {
       usage: null,
       loss: this.loss(),
       recovered: [],
-      parentRequestId: draft === connection.own ? null : connection.own.requestId,
+      parentRequestId: null,
       retryOf: null,
       attempt: 0,
       facts: this.facts(),
@@ -155,6 +155,7 @@ class TurnView {
       facts.push([`handshake ${connection.handshake}${version === undefined ? "" : `, version ${version}`}${server}`]);
     } else {
       const how = { detached: "detached", switched: "left for another session" };
+      facts.push([`on ${connection.own.requestId}`]);
       facts.push([draft.closedBy === null ? "attached until the connection's end" : how[draft.closedBy]]);
     }
     if (this.requests.length > 0) facts.push([requestsText(this.requests)]);
@@ -164,7 +165,7 @@ class TurnView {
 
   private subscriptionFacts(): Words[] {
     return this.draft.subscriptions.flatMap((subscription) => {
-      const head = `${subscription.id}: ${subscription.updates} updates of ${subscription.service ?? "nothing subscribed"}`;
+      const head = `${subscription.id}: ${subscription.updates} ${subscription.updates === 1 ? "update" : "updates"} of ${subscription.service ?? "nothing subscribed"}`;
       const states = [...subscription.values()].slice(0, 4);
       return [
         [head],

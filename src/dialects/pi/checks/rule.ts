@@ -104,7 +104,7 @@ function* judge(rule: PiRule, connection: Connection, turnOf: (draft: TurnDraft)
       verdict: "violated",
       turn: turnOf(draft) ?? own,
       evidence: "exact",
-      conversationId: draft.sessionId,
+      conversationId: draft.conversationId,
       ...rest,
     };
   }
