@@ -24,6 +24,11 @@ export class Held {
     return this.at === this.events.length;
   }
 
+  /** What waits: bytes, and each event as one more. */
+  get length(): number {
+    return this.bytes + this.events.length - this.at;
+  }
+
   get first(): HeldEvent | undefined {
     return this.events[this.at];
   }

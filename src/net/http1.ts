@@ -9,7 +9,7 @@ import type { Direction, GapReason } from "../model/exchange.js";
 import type { Duplex, EndReason, LayerContext } from "./duplex.js";
 import { otherDirection, sideOf } from "./exchange-open.js";
 import { Held, type HeldEvent } from "./held.js";
-import { Http1Exchanges } from "./http1/exchanges.js";
+import { type EndOfBytes, Http1Exchanges } from "./http1/exchanges.js";
 import { isRequestLine, splitHead } from "./http1/head.js";
 import { Http1Reader } from "./http1/reader.js";
 
@@ -22,7 +22,8 @@ interface Side {
   readonly held: Held;
   /** Its end was told, though it may still be held. */
   closing: boolean;
-  over: boolean;
+  /** How it ended; null while it goes on. */
+  over: EndOfBytes | null;
   /** From the next message on, the bytes are `inner`'s. */
   through: boolean;
 }
@@ -38,17 +39,17 @@ class Http1 implements Duplex {
     secure: boolean,
   ) {
     this.exchanges = new Http1Exchanges(context, secure, {
-      upIsOver: () => this.sides.up.over,
+      over: (direction) => this.sides[direction].over,
       inStep: (direction) => this.sides[direction].reader.inStep,
       inner: () => this.inner,
       upTurned: (inner) => {
         this.inner = inner;
-        this.sides.up.through = true;
+        this.goThrough("up");
       },
       turned: (inner) => {
         this.inner = inner;
-        this.sides.up.through = true;
-        this.sides.down.through = true;
+        this.goThrough("up");
+        this.goThrough("down");
       },
     });
     // Roles known from a handshake: the capture holds the connection's beginning.
@@ -57,7 +58,7 @@ class Http1 implements Duplex {
       reader: new Http1Reader(direction, this.exchanges[direction], context.limits.headBytes, startKnown),
       held: new Held(),
       closing: false,
-      over: false,
+      over: null,
       through: false,
     });
     this.sides = { up: side("up"), down: side("down") };
@@ -71,8 +72,8 @@ class Http1 implements Duplex {
       const rest = this.read(direction, bytes, mark);
       if (rest !== undefined) side.held.add({ kind: "bytes", bytes: rest, mark });
     }
-    if (side.held.bytes > this.context.limits.headBytes) this.waitedEnough(direction);
     this.settle();
+    while (side.held.bytes > this.context.limits.headBytes && this.waitedEnough(direction));
   }
 
   gap(direction: Direction, length: number | undefined, why: GapReason, mark: Mark): void {
@@ -88,9 +89,7 @@ class Http1 implements Duplex {
     this.take(direction, { kind: "end", reason, by, mark });
     if (!this.sides[otherDirection(direction)].closing) return;
     this.waitedEnough("down");
-    this.settle();
-    this.waitedEnough("up");
-    this.settle();
+    while (this.waitedEnough("up"));
   }
 
   private take(direction: Direction, event: HeldEvent): void {
@@ -149,6 +148,7 @@ class Http1 implements Duplex {
       return;
     }
     const before = side.through;
+    this.exchanges.lossWhy = why;
     side.reader.gap(length, why, mark);
     // The head that turned the connection was cut here: the new protocol's beginning is lost with it.
     if (!before && side.through) this.inner?.gap(direction, undefined, why, mark);
@@ -156,21 +156,34 @@ class Http1 implements Duplex {
 
   private passEnd(direction: Direction, reason: EndReason, by: "client" | "server" | null, mark: Mark): void {
     const side = this.sides[direction];
-    side.over = true;
+    const { lost } = side.reader;
     const state = side.reader.finish(mark);
     const closedBy = reason === "capture-ended" ? null : this.closedBy;
+    side.over = { reason, by: closedBy, mark };
     this.inner?.end(direction, reason, closedBy ?? by, mark);
-    this.exchanges.finish(direction, state, { reason, by: closedBy, mark });
+    this.exchanges.finish(direction, state, lost, side.over);
   }
 
-  /** The other direction does not bring what this one waits for. */
-  private waitedEnough(direction: Direction): void {
-    if (direction === "down") {
-      this.exchanges.noRequests = true;
-      return;
+  private goThrough(direction: Direction): void {
+    const side = this.sides[direction];
+    if (side.through) return;
+    side.through = true;
+    if (side.over !== null) this.inner?.end(direction, side.over.reason, side.over.by, side.over.mark);
+  }
+
+  /** The other direction does not bring what this one waits for. Returns whether that let anything go on. */
+  private waitedEnough(direction: Direction): boolean {
+    const { held } = this.sides[direction];
+    const before = held.length;
+    if (direction === "down") this.exchanges.noRequests = true;
+    else {
+      const next = held.first;
+      this.exchanges.turnUnseen(
+        next?.kind === "bytes" ? { request: beginsRequest(next.bytes), mark: next.mark } : null,
+      );
     }
-    const next = this.sides.up.held.first;
-    this.exchanges.turnUnseen(next?.kind === "bytes" ? { request: beginsRequest(next.bytes), mark: next.mark } : null);
+    this.settle();
+    return held.length < before;
   }
 }
 

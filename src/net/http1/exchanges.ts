@@ -15,8 +15,8 @@ import type { MessageEvents } from "./reader.js";
 import { turnedInto } from "./switch.js";
 
 export interface ConnectionState {
-  /** The client's bytes are over. */
-  upIsOver(): boolean;
+  /** How a direction's bytes ended; null while they go on. */
+  over(direction: Direction): EndOfBytes | null;
   inStep(direction: Direction): boolean;
   /** The layer that reads what the connection became; null while it is HTTP/1. */
   inner(): Duplex | null;
@@ -36,7 +36,8 @@ export class Http1Exchanges {
   private answering: Slot | null = null;
   private informational = false;
   private match: Match = "wait";
-  private lossWhy: GapReason = "not-captured";
+  /** Why bytes were missing last. */
+  lossWhy: GapReason = "not-captured";
   readonly up: MessageEvents;
   readonly down: MessageEvents;
 
@@ -66,7 +67,7 @@ export class Http1Exchanges {
   private responses(): MessageEvents {
     return {
       ready: (mark) => {
-        const lonely = this.noRequests || this.state.upIsOver();
+        const lonely = this.noRequests || this.state.over("up") !== null;
         this.match = this.pairing.match(mark, this.state.inStep("down"), lonely);
         return this.match !== "wait";
       },
@@ -85,7 +86,6 @@ export class Http1Exchanges {
     return {
       bytes: (bytes: Bytes, mark: Mark) => current()?.events.bytes(direction, bytes, mark),
       gap: (length: number | undefined, why: GapReason, mark: Mark) => {
-        this.lossWhy = why;
         current()?.events.gap(direction, length, why, mark);
       },
       trailers: (headers: Headers, mark: Mark) => current()?.events.trailers(direction, headers, mark),
@@ -111,10 +111,16 @@ export class Http1Exchanges {
     this.asking = slot;
     this.noRequests = false;
     if (turns !== null) this.turning = slot;
-    const dropped = this.pairing.add(slot);
-    if (dropped !== undefined) this.lostAnswer(dropped, span);
+    this.await(slot, span);
     if (head.method === "CONNECT") return { kind: "none" };
     return requestBody(head.headers, (code, detail) => this.note("up", code, span, detail));
+  }
+
+  private await(slot: Slot, mark: Mark): void {
+    const over = this.state.over("down");
+    if (over !== null) slot.events.end("down", cutShort(over.reason), over.by, over.mark);
+    const dropped = over === null ? this.pairing.add(slot) : undefined;
+    if (dropped !== undefined) this.lostAnswer(dropped, mark);
   }
 
   private requestDone(mark: Mark): void {
@@ -201,15 +207,19 @@ export class Http1Exchanges {
     } else if (slot.requestDone !== null) slot.events.end("up", "complete", null, slot.requestDone);
   }
 
-  /** A direction's bytes are over; `state` as its reader says. */
-  finish(direction: Direction, state: "idle" | "open" | "complete", end: EndOfBytes): void {
+  /** A direction's bytes are over; `state` as its reader says. `lost`: the reader was out of step. */
+  finish(direction: Direction, state: "idle" | "open" | "complete", lost: boolean, end: EndOfBytes): void {
     const { reason, by, mark } = end;
-    const cut = reason === "complete" ? "reset" : reason;
+    const cut = cutShort(reason);
     const current = direction === "up" ? this.asking : this.answering;
     if (direction === "up" && current !== null && current.requestDone !== null)
       current.events.end("up", "complete", null, current.requestDone);
     current?.events.end(direction, state === "complete" ? reason : cut, by, mark);
-    if (direction === "down") for (const slot of this.pairing.rest()) slot.events.end("down", cut, by, mark);
+    if (direction === "up") return;
+    for (const { events } of this.pairing.rest()) {
+      if (lost) events.gap("down", undefined, this.lossWhy, mark);
+      events.end("down", cut, by, mark);
+    }
   }
 }
 
@@ -218,6 +228,11 @@ export interface EndOfBytes {
   /** Who closed the connection first. */
   readonly by: "client" | "server" | null;
   readonly mark: Mark;
+}
+
+/** How a message ended that its connection's end cut short. */
+function cutShort(reason: EndReason): EndReason {
+  return reason === "complete" ? "reset" : reason;
 }
 
 function askedSwitch(head: RequestHead): SwitchKind | null {

@@ -151,6 +151,18 @@ function isTokenByte(byte: number): boolean {
   );
 }
 
+/** Out of step, only the methods people use: any token would take body text, or the rest of a cut line, for one. */
+const usualMethods = new Set(
+  (
+    "GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH QUERY PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK SEARCH REPORT " +
+    "MKACTIVITY CHECKOUT MERGE M-SEARCH NOTIFY SUBSCRIBE UNSUBSCRIBE PURGE BIND UNBIND REBIND ACL MKCALENDAR LINK UNLINK"
+  ).split(" "),
+);
+
+function isUsual(line: string): boolean {
+  return usualMethods.has(line.slice(0, line.indexOf(" ")));
+}
+
 export interface FoundStart {
   /** Of the line's first byte. */
   readonly at: number;
@@ -176,8 +188,7 @@ export function findStartLine(bytes: Bytes, direction: "up" | "down", atStart: b
     const end = buffer.indexOf(LF, hit);
     if (end < 0) return { at: lineStart, whole: false };
     const line = buffer.toString("latin1", lineStart, end).replace(/\r$/, "");
-    // Out of step, only the methods people use: any token would take body text for one.
-    if (direction === "up" ? isRequestLine(line) && /^[A-Z][A-Z-]+ /.test(line) : isStatusLine(line))
+    if (direction === "up" ? isRequestLine(line) && isUsual(line) : isStatusLine(line))
       return { at: lineStart, whole: true };
     from = end + 1;
     lineStart = from;

@@ -20,6 +20,13 @@ interface Waiting {
   bytes: number;
 }
 
+/** How the connection's bytes of a direction ended, for streams that were still open then. */
+interface Finish {
+  readonly reason: EndReason;
+  readonly by: "client" | "server" | null;
+  readonly mark: Mark;
+}
+
 /** Streams open at once: far above what servers allow. */
 const openStreams = 4096;
 /** What a waiting event counts for beside its bytes. */
@@ -38,7 +45,7 @@ export class Http2Streams {
   private readonly active: Record<Direction, Set<number>> = { up: new Set(), down: new Set() };
   /** Header blocks of that direction may be missing. */
   readonly lossy: Record<Direction, boolean> = { up: false, down: false };
-  private readonly finished: Record<Direction, boolean> = { up: false, down: false };
+  private readonly finished: Record<Direction, Finish | null> = { up: null, down: null };
   /** Highest number of a request's stream. */
   highest = 0;
   /** Streams opened so far. */
@@ -116,7 +123,7 @@ export class Http2Streams {
       id,
       new ExchangeEvents(this.context, requestOf(list, this.secure), block.first, block.span),
     );
-    this.replay(id);
+    this.replay(stream);
     return stream;
   }
 
@@ -158,17 +165,25 @@ export class Http2Streams {
     );
     this.note("up", "http2.request-unseen", seen?.span ?? mark, { stream: id });
     stream.gap("up", undefined, "not-captured", mark);
-    this.replay(id);
+    this.replay(stream);
     return stream;
   }
 
-  private replay(id: number): void {
+  /** What waited for this stream to open, and the ends of the directions that were over before it did. */
+  private replay(stream: Http2Stream): void {
+    const { id } = stream;
     const waiting = this.waiting.get(id);
-    if (waiting === undefined) return;
-    this.waiting.delete(id);
-    this.waitingBytes -= waiting.bytes;
-    if (id === this.lowestWaiting) this.lowestWaiting = Math.min(...this.waiting.keys());
-    for (const step of waiting.replay) step();
+    if (waiting !== undefined) {
+      this.waiting.delete(id);
+      this.waitingBytes -= waiting.bytes;
+      if (id === this.lowestWaiting) this.lowestWaiting = Math.min(...this.waiting.keys());
+      for (const step of waiting.replay) step();
+    }
+    for (const direction of ["up", "down"] as const) {
+      const finish = this.finished[direction];
+      if (finish !== null) stream.end(direction, finish.reason, finish.by, finish.mark);
+    }
+    if (stream.closed) this.close(stream);
   }
 
   private responseBlock(block: Block): void {
@@ -207,9 +222,11 @@ export class Http2Streams {
     const stream = this.open.get(id);
     if (stream !== undefined) return stream;
     if (this.closed.has(id)) return undefined;
-    const mayCome = id % 2 === 1 && id > this.highest && !this.finished.up;
+    const mayCome = id % 2 === 1 && id > this.highest && this.finished.up === null;
     if (!mayCome)
-      return this.lossy.up || this.lossy.down || this.finished.up ? this.unseen(id, { first, span: first }) : undefined;
+      return this.lossy.up || this.lossy.down || this.finished.up !== null
+        ? this.unseen(id, { first, span: first })
+        : undefined;
     this.wait(id, first, again, bytes);
     return undefined;
   }
@@ -237,6 +254,7 @@ export class Http2Streams {
         ? this.unseen(id, block)
         : this.start(id, new ExchangeEvents(this.context, requestOf(list, this.secure), block.first, block.span));
     stream.end("up", "complete", null, block.span);
+    this.replay(stream);
   }
 
   data(direction: Direction, id: number, bytes: Bytes, mark: Mark): void {
@@ -309,10 +327,11 @@ export class Http2Streams {
 
   /** The connection's bytes of that direction are over. `by`: who closed it first. */
   finish(direction: Direction, reason: EndReason, by: "client" | "server" | null, mark: Mark): void {
-    this.finished[direction] = true;
+    const finish = { reason: reason === "complete" ? "reset" : reason, by, mark } as const;
+    this.finished[direction] = finish;
     if (direction === "up") for (const id of [...this.waiting.keys()]) this.unseen(id);
     for (const stream of [...this.open.values()]) {
-      stream.end(direction, reason === "complete" ? "reset" : reason, by, mark);
+      stream.end(direction, finish.reason, by, mark);
       if (stream.closed) this.close(stream);
     }
   }
