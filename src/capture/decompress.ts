@@ -36,6 +36,8 @@ export function compressionOf(head: Bytes): Compression | null {
 
 /** Two bytes are a weak sign ("x^" is text): the beginning must inflate, too. */
 function inflates(head: Bytes): boolean {
+  // A stored block gives nothing before it is whole; its length says itself twice (RFC 1951 3.2.4).
+  if (head.length >= 7 && (head[2]! & 6) === 0) return (readU16BE(head, 3) ^ readU16BE(head, 5)) === 0xffff;
   try {
     let out = 0;
     const inflate = new Inflate((bytes) => {
@@ -96,10 +98,10 @@ function* gunzip(raw: Iterable<Bytes>, { fault }: DecompressOptions): Iterable<B
   yield* out;
   if (failed !== null) return fault(failed, why);
   // fflate takes an end at a code boundary for the end of the stream; the trailer tells (RFC 1952 2.3.1).
-  if (lastRaw.length < 8) return fault("cut", "the trailer is missing");
+  if (lastRaw.length < 8) return fault("cut", "");
   const trailer = asBuffer(lastRaw);
   if (trailer.readUInt32LE(0) !== crc || trailer.readUInt32LE(4) !== size % 2 ** 32) {
-    fault("cut", "the trailer does not fit");
+    fault("damaged", "its checksum does not fit");
   }
 }
 

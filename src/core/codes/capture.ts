@@ -13,7 +13,7 @@ export const captureCodes = {
   },
   "capture.compressed-damaged": {
     severity: "error",
-    text: "the {compression} file {file} is damaged ({why}); what could be unpacked before is used",
+    text: "the {compression} file {file} is damaged ({why}); what could be unpacked is used",
     remedy: "copy the file again and compare checksums",
   },
   "capture.compressed-trailing": {
