@@ -11,10 +11,15 @@ export class Base64Reader {
   private readonly out: Bytes[] = [];
   private carry = "";
   private seen = 0;
-  private failed: Base64Fault | undefined;
+  private fault: Base64Fault | undefined;
+
+  /** Nothing more is taken. */
+  get failed(): boolean {
+    return this.fault !== undefined;
+  }
 
   push(text: string): void {
-    if (this.failed !== undefined) return;
+    if (this.failed) return;
     // Clean text decodes to exactly three quarters of its length; anything else shows in the length of the result.
     const whole = this.carry + text;
     let usable = whole.length & ~3;
@@ -29,8 +34,8 @@ export class Base64Reader {
   }
 
   end(): { readonly pieces: readonly Bytes[]; readonly fault: Base64Fault | undefined } {
-    if (this.failed === undefined && this.carry !== "") this.part(this.carry, true);
-    return { pieces: this.out, fault: this.failed };
+    if (!this.failed && this.carry !== "") this.part(this.carry, true);
+    return { pieces: this.out, fault: this.fault };
   }
 
   private pushRest(rest: string): void {
@@ -44,7 +49,7 @@ export class Base64Reader {
     this.carry = "";
     // `=` ends a part; what follows is another one that was encoded on its own.
     const parts = clean.split(/(=+)/);
-    for (let i = 0; i < parts.length && this.failed === undefined; i += 2) {
+    for (let i = 0; i < parts.length && !this.failed; i += 2) {
       const padded = i + 1 < parts.length;
       this.part(parts[i]!, padded);
       if (padded) this.seen += parts[i + 1]!.length;
@@ -59,9 +64,9 @@ export class Base64Reader {
     this.carry = stranger < 0 ? good.slice(usable) : "";
     if (body !== "") this.add(Buffer.from(body, "base64"), body.length);
     if (stranger >= 0) {
-      this.failed = { character: this.seen, what: `character U+${hexCode(text.charCodeAt(stranger))}` };
+      this.fault = { character: this.seen, what: `character U+${hexCode(text.charCodeAt(stranger))}` };
     } else if (complete && (body.length & 3) === 1) {
-      this.failed = { character: this.seen - 1, what: "one character too many" };
+      this.fault = { character: this.seen - 1, what: "one character too many" };
     }
   }
 

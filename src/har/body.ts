@@ -35,8 +35,10 @@ export interface Recovered {
 
 export function fromBase64(text: JsonText): Recovered {
   const reader = new Base64Reader();
-  if (text.plain && text.parsed === undefined) for (const part of text.parts()) reader.push(part.toString("latin1"));
-  else for (const chunk of text.chunks()) reader.push(chunk);
+  for (const chunk of text.plainChunks()) {
+    reader.push(chunk);
+    if (reader.failed) break;
+  }
   const { pieces, fault } = reader.end();
   return { pieces, evidence: "exact", base64Fault: fault };
 }
@@ -53,7 +55,7 @@ export function fromText(text: JsonText, kind: BodyKind, declared: number | unde
   if (bytes.ascii) return fromAscii(bytes.pieces, kind, declared);
   const evidence = bytes.windows1252 ? "windows-1252" : "latin1";
   const asBytes: Recovered = { pieces: joined(bytes.pieces, kind), evidence };
-  if (kind === "envelope" || kind === "proto") {
+  if (kind === "envelope" || kind === "proto" || kind === "event-stream") {
     // By far the commonest case: the byte reading fits, and the other one need not be made.
     if (fits(asBytes.pieces, kind)) return asBytes;
   }

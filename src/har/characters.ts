@@ -7,7 +7,9 @@
  * UTF-8: the text was text; its UTF-8 bytes are the body. Python's surrogateescape (U+DC80..U+DCFF for bytes that are no UTF-8) is
  * undone on the way.
  */
+import { isAscii } from "node:buffer";
 import type { Bytes } from "../core/bytes.js";
+import { byteTable, controlFlag, readByTable, windowsFlag } from "./byte-table.js";
 import { backslash } from "./bytes-scan.js";
 import type { JsonText } from "./json-text.js";
 
@@ -59,6 +61,9 @@ interface Reading {
   high: boolean;
 }
 
+/** Most parts end up shorter than they are in the file: they are read here and copied at their true size. */
+const scratch = Buffer.allocUnsafeSlow(1024 * 1024 + 64);
+
 function readString(text: string, state: Reading): Bytes | undefined {
   const out = Buffer.allocUnsafe(text.length);
   for (let i = 0; i < text.length; i++) {
@@ -83,10 +88,39 @@ function byteOf(code: number, state: Reading): number {
   return byte;
 }
 
+const table = byteTable(mapped);
+
 /** JSON text in UTF-8 (or, `raw`, in bytes that are none) -> one byte per character. Escapes are never split: see JsonText.parts. */
 function readBytes(part: Buffer, raw: boolean, state: Reading): Bytes | undefined {
-  const out = Buffer.allocUnsafe(part.length);
+  if (!raw && isDense(part)) {
+    const out = part.length < scratch.length ? scratch : Buffer.allocUnsafe(part.length);
+    const flags = { seen: 0 };
+    const count = readByTable(table, part, out, flags);
+    if (count >= 0) {
+      state.high ||= !isAscii(out.subarray(0, count));
+      state.windows1252 ||= (flags.seen & windowsFlag) !== 0;
+      state.c1 ||= (flags.seen & controlFlag) !== 0;
+      return Buffer.from(out.subarray(0, count));
+    }
+  }
+  return readOneByOne(part, raw, state);
+}
+
+/** Whether, by a look at its middle, every eighth byte or more is an escape or above ASCII: then branches on bytes cost more than a table. */
+function isDense(part: Buffer): boolean {
+  if (part.length < 512) return false;
+  const from = (part.length >> 1) - 128;
+  let odd = 0;
+  for (let i = from; i < from + 256; i++) {
+    const byte = part[i]!;
+    if (byte >= 0x80 || byte === backslash) odd++;
+  }
+  return odd >= 32;
+}
+
+function readOneByOne(part: Buffer, raw: boolean, state: Reading): Bytes | undefined {
   const length = part.length;
+  const out = length < scratch.length ? scratch : Buffer.allocUnsafe(length);
   let to = 0;
   let i = 0;
   while (i < length) {
@@ -116,7 +150,7 @@ function readBytes(part: Buffer, raw: boolean, state: Reading): Bytes | undefine
     if (code < 0) return undefined;
     out[to++] = code;
   }
-  return to > length >> 1 ? out.subarray(0, to) : Buffer.from(out.subarray(0, to));
+  return Buffer.from(out.subarray(0, to));
 }
 
 /** Escape letter -> character; -1: no JSON escape. */

@@ -16,7 +16,7 @@ export class JsonText {
   private validUtf8: boolean | undefined;
 
   private constructor(
-    private readonly own: readonly Buffer[] | undefined,
+    private own: readonly Buffer[] | undefined,
     /** The text itself, where it was short and parsed with its entry. */
     readonly parsed: string | undefined,
     /** More bytes than the limit allows were there; there are no pieces. */
@@ -57,6 +57,24 @@ export class JsonText {
   parts(): Iterable<Buffer> {
     const { own = [] } = this;
     return own.length < 2 ? own : safeParts(own);
+  }
+
+  /**
+   * The text, for a reader that needs it once: a large one is let go piece by piece behind the first, so that it and what is made of it
+   * never fill the memory together. Cut texts that are not plain stay.
+   */
+  *plainChunks(): Generator<string> {
+    const pieces: (Buffer | undefined)[] = this.plain && this.own !== undefined ? [...this.own] : [];
+    if (pieces.length < 2) {
+      yield* this.chunks();
+      return;
+    }
+    for (let i = 0; i < pieces.length; i++) {
+      yield pieces[i]!.toString("latin1");
+      if (i === 0) continue;
+      this.own = [pieces[0]!];
+      pieces[i] = undefined;
+    }
   }
 
   /** Whether the file's bytes are valid UTF-8 here, as JSON demands. */

@@ -358,6 +358,36 @@ describe("characters to bytes", () => {
     );
   });
 
+  it("property: dense texts, which a table reads, cut anywhere", () => {
+    const high = fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 600, maxLength: 900 });
+    const style = fc.constantFrom("latin1", "windows-1252", "upper", "\\u20ac");
+    fc.assert(
+      fc.property(high, style, fc.nat(), (codes, kind, at) => {
+        // Without the C1 controls, which no windows-1252 text holds.
+        const bytes = Buffer.from(
+          kind === "latin1" || kind === "upper" ? codes : codes.map((code) => (code & 0x60 ? code : code | 0x20)),
+        );
+        const text =
+          kind === "windows-1252" ? `${bytes.toString("latin1")}\u20ac\u2122\u0153` : bytes.toString("latin1");
+        const wanted = kind === "windows-1252" ? Buffer.concat([bytes, Buffer.from([0x80, 0x99, 0x9c])]) : bytes;
+        let json = JSON.stringify(text).slice(1, -1);
+        if (kind === "upper")
+          json = json.replace(/\\u00[0-9a-f]{2}/g, (found) => `\\u00${found.slice(4).toUpperCase()}`);
+        if (kind === "\\u20ac") json = `\\u20AC\\/${json}`;
+        const extra = kind === "\\u20ac" ? Buffer.from([0x80, 0x2f]) : Buffer.alloc(0);
+        const raw = Buffer.from(json);
+        const cut = at % raw.length;
+        const pieces = [raw.subarray(0, cut), raw.subarray(cut)].filter((piece) => piece.length > 0);
+        const read = bytePerCharacter(JsonText.cut(pieces))!;
+        expect(Buffer.concat(read.pieces).equals(Buffer.concat([extra, wanted]))).toBe(true);
+        expect(read.windows1252).toBe(kind === "windows-1252" || kind === "\\u20ac");
+        expect(read.ascii).toBe(false);
+        expect(bytePerCharacter(JsonText.cut([Buffer.concat([raw, Buffer.from("\u0100")])]))).toBeUndefined();
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it("PEP 383 surrogates come back as bytes", () => {
     const utf8 = utf8OfText(JsonText.of("a\udc80\udcff\u{1f600}"));
     expect(Buffer.concat(utf8.pieces)).toEqual(
