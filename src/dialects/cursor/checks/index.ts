@@ -3,10 +3,12 @@ import type { Rule, Verdict } from "../../../model/check.js";
 import type { CursorModel } from "../finish.js";
 import { blobRules } from "./blobs.js";
 import { blobFlowRules } from "./blobs-flow.js";
+import { checkpointRules } from "./checkpoint-rules.js";
 import { execRules } from "./exec.js";
 import { interactionRules } from "./interaction.js";
 import { lifecycleRules } from "./lifecycle.js";
 import { type CursorRule, verdictsOf } from "./rule.js";
+import { transcriptRules } from "./transcripts.js";
 import { transportRules } from "./transport.js";
 import { callRules } from "./transport-calls.js";
 import { uplinkRules } from "./uplink.js";
@@ -19,9 +21,11 @@ export const cursorChecks: readonly CursorRule[] = [
   ...uplinkFlowRules,
   ...blobRules,
   ...blobFlowRules,
+  ...checkpointRules,
   ...lifecycleRules,
   ...execRules,
   ...interactionRules,
+  ...transcriptRules,
 ];
 
 export const cursorRules: readonly Rule[] = cursorChecks;

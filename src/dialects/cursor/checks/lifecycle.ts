@@ -4,6 +4,7 @@ import type { CursorModel } from "../finish.js";
 import { count, plural, took } from "../format.js";
 import type { DownItem, UpItem } from "../model.js";
 import type { CursorTurn } from "../turn.js";
+import { neighboursOf } from "./neighbours.js";
 import { type CursorRule, examples, type Judgement, noAppends, noDownlink } from "./rule.js";
 
 const family = "Run life cycle";
@@ -261,32 +262,6 @@ function* noOverlap(turn: CursorTurn, model: CursorModel): Generator<Judgement> 
     places: [before.place, turn.place],
     subject: "overlap",
   };
-}
-
-/** Turns by request id, and each turn's predecessor in its conversation: built once, so that no rule is quadratic. */
-interface Neighbours {
-  readonly byRequest: ReadonlyMap<string, CursorTurn>;
-  readonly before: ReadonlyMap<CursorTurn, CursorTurn>;
-}
-
-const neighbours = new WeakMap<CursorModel, Neighbours>();
-
-function neighboursOf(model: CursorModel): Neighbours {
-  const known = neighbours.get(model);
-  if (known !== undefined) return known;
-  const byRequest = new Map<string, CursorTurn>();
-  const before = new Map<CursorTurn, CursorTurn>();
-  const last = new Map<string, CursorTurn>();
-  for (const turn of model.turns) {
-    if (turn.requestId !== null && !byRequest.has(turn.requestId)) byRequest.set(turn.requestId, turn);
-    if (turn.conversationId === null) continue;
-    const older = last.get(turn.conversationId);
-    if (older !== undefined) before.set(turn, older);
-    last.set(turn.conversationId, turn);
-  }
-  const made = { byRequest, before };
-  neighbours.set(model, made);
-  return made;
 }
 
 function previousOf(turn: CursorTurn, model: CursorModel): CursorTurn | null {
