@@ -12,7 +12,7 @@ export interface Terminal {
 /** `colour: false` is --no-color; NO_COLOR counts when it is set and not empty (no-color.org). */
 export function terminalOf(io: Io, options: { readonly colour: boolean; readonly toFile: boolean }): Terminal {
   const tty = io.outTty && !options.toFile;
-  const width = tty ? Math.max(40, Math.min(io.columns ?? 120, 400)) : 120;
+  const width = tty ? Math.max(60, Math.min(io.columns ?? 120, 400)) : 120;
   const height = tty ? Math.max(10, io.rows ?? 24) : 24;
   const colour = tty && options.colour && !io.env.NO_COLOR && io.env.TERM !== "dumb";
   return { width, height, paint: colour ? paintWith(1) : noPaint };

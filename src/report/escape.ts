@@ -39,15 +39,24 @@ export function xml(text: string): string {
   return html(text).replace(/[\ufffe\uffff]/g, "\ufffd");
 }
 
-/** Markdown text, table cells included: no character of it starts markup, a link, an HTML tag or a cell. */
+/**
+ * Markdown text, table cells included: no character of it starts emphasis, a link, an HTML tag, a cell, a list or a heading. What only
+ * means something at the start of a line is escaped only there, so that the source stays readable.
+ */
 export function markdown(text: string): string {
   return terminal(text)
     .replace(/[&<>]/g, (char) => htmlEntities[char]!)
-    .replace(/[\\`*_{}[\]()#+\-!|~$^=]/g, "\\$&")
-    .replace(/(\d)\./g, "$1\\.")
+    .replace(/[\\`*[\]|~$]/g, "\\$&")
+    .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, "\\_")
+    .replace(/^(\s*)([-+=#]|\d+(?=[.)]))/, (_, space: string, mark: string) => `${space}${escapedStart(mark)}`)
     .replace(/@/g, "&#64;")
-    .replace(/:/g, "&#58;")
+    .replace(/:\/\//g, "&#58;//")
     .replace(/www\./gi, (word) => `${word.slice(0, 3)}&#46;`);
+}
+
+/** "1." begins a list and cannot be escaped at the digit: the digit becomes an entity. */
+function escapedStart(mark: string): string {
+  return /^\d/.test(mark) ? `&#${mark.codePointAt(0)};${mark.slice(1)}` : `\\${mark}`;
 }
 
 /** A code span of Markdown that holds exactly `text` (made visible), whatever backticks it has. */

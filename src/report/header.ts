@@ -1,6 +1,7 @@
 /** The head of a report: inputs, times, what was recognised. */
 import { isKnown, isoTime, millisBetween } from "../core/time.js";
 import type { Analysis, InputInfo } from "../model/report.js";
+import { wrap } from "./columns.js";
 import { terminal } from "./escape.js";
 import { byteCount, duration, many } from "./numbers.js";
 import type { View } from "./report.js";
@@ -16,11 +17,17 @@ const formatNames = {
 } as const;
 
 export function* headerLines(analysis: Analysis, view: View): Generator<string> {
-  for (const input of analysis.inputs) yield view.paint.strong(terminal(input.path)) + inputFacts(input, view);
-  for (const { message } of analysis.unreadable) yield `  ${view.paint.bad(terminal(view.redactor.scrub(message)))}`;
-  const facts = captureFacts(analysis);
-  if (facts !== "") yield facts;
-  yield talkFacts(analysis);
+  for (const input of analysis.inputs) {
+    const path = terminal(input.path);
+    const [first, ...rest] = wrap(`${path}${inputFacts(input, view)}`, view.width - 2);
+    yield first!.startsWith(path) ? view.paint.strong(path) + first!.slice(path.length) : first!;
+    for (const line of rest) yield `  ${line}`;
+  }
+  for (const { message } of analysis.unreadable) {
+    for (const line of wrap(terminal(view.redactor.scrub(message)), view.width - 2)) yield `  ${view.paint.bad(line)}`;
+  }
+  yield* wrap(captureFacts(analysis), view.width);
+  yield* wrap(terminal(talkFacts(analysis)), view.width);
 }
 
 function inputFacts(input: InputInfo, view: View): string {

@@ -10,7 +10,7 @@ import { findingLines } from "./findings/lines.js";
 import { headerLines } from "./header.js";
 import { conversationLabel } from "./labels.js";
 import { lackLines } from "./lacks.js";
-import { count } from "./numbers.js";
+import { count, many } from "./numbers.js";
 import type { Report, View } from "./report.js";
 import { turnBlock } from "./turn-block.js";
 import { isTroubled } from "./turn-ranges.js";
@@ -115,7 +115,7 @@ function* findingSummary(analysis: Analysis, view: View): Generator<string> {
   const outside = findings.filter((finding) => finding.turn === null);
   const rules = new Set(notCheckable.map((row) => row.rule)).size;
   const unchecked =
-    rules > 0 ? `; ${count(rules)} rules could not be checked everywhere (cursor-wire check says why)` : "";
+    rules > 0 ? `; ${many(rules, "rule")} could not be checked everywhere (cursor-wire check says why)` : "";
   if (findings.length === 0 && unchecked === "") return;
   const lines = wrap(`Findings  ${tally(findings)}${unchecked}`, view.width);
   yield lines[0]!.replace("Findings", view.paint.strong("Findings"));

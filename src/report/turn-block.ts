@@ -121,7 +121,8 @@ function* openLines(turn: Turn, analysis: Analysis, view: View): Generator<strin
   for (const item of turn.open.slice(0, openShown)) {
     const what = terminal(view.redactor.scrub(`${item.family} ${item.id} ${item.what}`));
     const place = terminal(placeText(item.place, analysis.inputNames));
-    yield `${indent}${view.paint.warn("open    ")}${what}, never answered  ${view.paint.dim(place)}`;
+    for (const [i, line] of wrap(`${what}, never answered at ${place}`, view.width - 10).entries())
+      yield `${indent}${i === 0 ? view.paint.warn("open    ") : "        "}${line}`;
   }
   if (turn.open.length > openShown) yield `${indent}open    … and ${count(turn.open.length - openShown)} more`;
 }

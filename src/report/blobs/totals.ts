@@ -9,7 +9,9 @@ export function blobTotals(ledger: BlobLedger): string {
   const wrong = supplied.filter((row) => row.hash === "mismatch").length;
   const parts = [
     many(rows.length, "blob"),
-    `${count(matched)} match their id`,
+    matched === supplied.length
+      ? `all ${count(matched)} seen match their id`
+      : `${count(matched)} of ${count(supplied.length)} seen match their id`,
     wrong > 0 ? `${count(wrong)} do NOT match` : "",
     supplied.length < rows.length ? `${count(rows.length - supplied.length)} referenced and never seen` : "",
     `${byteCount(totals.sentBytes)} sent`,
