@@ -8,34 +8,57 @@ import type { Bytes } from "../core/bytes.js";
 import { I32, I64, LEN, START_GROUP, VARINT, WireReader } from "./wire.js";
 import { type RawField, rawFields } from "./wire-fields.js";
 
-/** A value that cannot be read so. Finite: one damaged value must not outvote a hundred good ones. */
-export const impossible = 60;
-
 /** Messages in messages are weighed this deep. */
 const maxDepth = 12;
 /** Text costs are measured on this many bytes and scaled up; fields of a message likewise. */
-const sampleBytes = 4096;
-const sampleFields = 1024;
+const sampleBytes = 2048;
+const sampleFields = 512;
 
 export interface Cost {
   readonly as: string;
   readonly bits: number;
 }
 
-/** Readings that are possible for one value, in no order. */
-export function costs(bytes: Bytes, field: Pick<RawField, "wire" | "valueStart" | "valueEnd">, depth = 0): Cost[] {
+/** A value with its possible readings, in no order, and what it holds if it is a message. */
+export interface Weighed {
+  readonly field: RawField;
+  readonly costs: readonly Cost[];
+  readonly children: readonly Weighed[];
+}
+
+export function weigh(bytes: Bytes, field: RawField, depth = 0): Weighed {
   const { valueStart: start, valueEnd: end } = field;
   switch (field.wire) {
     case VARINT:
-      return varintCosts(bytes, start, end);
+      return { field, costs: varintCosts(bytes, start, end), children: [] };
     case I64:
-      return fixedCosts(bytes, start, 8);
+      return { field, costs: fixedCosts(bytes, start, 8), children: [] };
     case I32:
-      return fixedCosts(bytes, start, 4);
+      return { field, costs: fixedCosts(bytes, start, 4), children: [] };
     case LEN:
-      return lengthCosts(bytes, start, end, depth);
+      return weighLength(bytes, field, depth);
     default:
-      return [{ as: "group", bits: 0 }];
+      return {
+        field,
+        costs: [{ as: "group", bits: 0 }],
+        children: depth < maxDepth ? weighGroup(bytes, field, depth) : [],
+      };
+  }
+}
+
+/** Whether a length-delimited value can be read so at all; numbers always can. */
+export function possible(as: string, bytes: Bytes, field: RawField, nesting: number): boolean {
+  if (field.wire !== LEN) return true;
+  const { valueStart: start, valueEnd: end } = field;
+  switch (as) {
+    case "string":
+      return isUtf8(bytes.subarray(start, end));
+    case "message":
+      return rawFields(bytes, start, end, nesting).faultAt < 0;
+    case "packed":
+      return start < end && packedBits(bytes, start, end) < Number.POSITIVE_INFINITY;
+    default:
+      return true;
   }
 }
 
@@ -84,26 +107,34 @@ function plausibleReal(value: number): boolean {
   return value === 0 || (size > 1e-12 && size < 1e18);
 }
 
-function lengthCosts(bytes: Bytes, start: number, end: number, depth: number): Cost[] {
+function weighLength(bytes: Bytes, field: RawField, depth: number): Weighed {
+  const { valueStart: start, valueEnd: end } = field;
   const size = end - start;
   // Empty text and empty bytes are not written in proto3 unless they have presence; an empty message is.
-  if (size === 0) {
-    return [
-      { as: "message", bits: 0.5 },
-      { as: "string", bits: 2 },
-      { as: "bytes", bits: 3 },
-    ];
-  }
-  const out: Cost[] = [{ as: "bytes", bits: 3 + 8 * size }];
+  if (size === 0) return { field, costs: emptyCosts, children: [] };
+  const costs: Cost[] = [{ as: "bytes", bits: 3 + 8 * size }];
   const text = textBits(bytes, start, end);
-  if (text < Number.POSITIVE_INFINITY) out.push({ as: "string", bits: 1.3 + text });
-  if (depth < maxDepth) {
-    const message = messageBits(bytes, start, end, depth);
-    if (message < Number.POSITIVE_INFINITY) out.push({ as: "message", bits: 1.5 + message });
-  }
+  if (text < Number.POSITIVE_INFINITY) costs.push({ as: "string", bits: 1.3 + text });
   const packed = packedBits(bytes, start, end);
-  if (packed < Number.POSITIVE_INFINITY) out.push({ as: "packed", bits: 5 + packed });
-  return out;
+  if (packed < Number.POSITIVE_INFINITY) costs.push({ as: "packed", bits: 5 + packed });
+  const { fields, faultAt } = depth < maxDepth ? rawFields(bytes, start, end, maxDepth) : noFields;
+  if (faultAt >= 0 || fields.length === 0) return { field, costs, children: [] };
+  const children = fields.slice(0, sampleFields).map((child) => weigh(bytes, child, depth + 1));
+  costs.push({ as: "message", bits: 1.5 + (messageBits(children, end) * fields.length) / children.length });
+  return { field, costs, children };
+}
+
+const noFields = { fields: [], faultAt: 0 };
+
+const emptyCosts: readonly Cost[] = [
+  { as: "message", bits: 0.5 },
+  { as: "string", bits: 2 },
+  { as: "bytes", bits: 3 },
+];
+
+function weighGroup(bytes: Bytes, field: RawField, depth: number): Weighed[] {
+  const { fields } = rawFields(bytes, field.valueStart, field.valueEnd, maxDepth);
+  return fields.slice(0, sampleFields).map((child) => weigh(bytes, child, depth + 1));
 }
 
 /** Bits per byte of ordinary text, by byte. */
@@ -125,6 +156,9 @@ function textBits(bytes: Bytes, start: number, end: number): number {
   return (bits * (end - start)) / (stop - start);
 }
 
+/** Bits of a packed one-byte varint. */
+const smallBits = Float64Array.from({ length: 128 }, (_, value) => 1 + Math.min(magnitudeBits(value), 8));
+
 function packedBits(bytes: Bytes, start: number, end: number): number {
   if (bytes[end - 1]! >= 0x80) return Number.POSITIVE_INFINITY;
   const stop = Math.min(end, start + sampleBytes);
@@ -139,37 +173,33 @@ function packedBits(bytes: Bytes, start: number, end: number): number {
       if (length === 10) return Number.POSITIVE_INFINITY;
       continue;
     }
-    bits += 1 + Math.min(magnitudeBits(value), 8 * length);
+    bits += length === 1 ? smallBits[value]! : 1 + Math.min(magnitudeBits(value), 8 * length);
     value = 0;
     length = 0;
   }
   return (bits * (end - start)) / (stop - start);
 }
 
-function messageBits(bytes: Bytes, start: number, end: number, depth: number): number {
-  const { fields, faultAt } = rawFields(bytes, start, end, maxDepth);
-  if (faultAt >= 0) return Number.POSITIVE_INFINITY;
+function messageBits(children: readonly Weighed[], end: number): number {
   let bits = 0;
   let before = 0;
   const wires = new Map<number, number>();
-  const count = Math.min(fields.length, sampleFields);
-  for (let i = 0; i < count; i++) {
-    const field = fields[i]!;
+  for (const { field, costs } of children) {
     bits += tagBits(field.number, before) + wireBits(field.wire);
     // One number has one type: a second wire type speaks against a message.
     const known = wires.get(field.number);
     if (known !== undefined && known !== field.wire) bits += 12;
     wires.set(field.number, field.wire);
     if (field.wire === LEN) bits += Math.log2(end - field.valueStart + 1);
-    bits += field.wire === START_GROUP ? 8 * (field.valueEnd - field.valueStart) : leastBits(bytes, field, depth + 1);
+    bits += field.wire === START_GROUP ? 8 * (field.valueEnd - field.valueStart) : leastBits(costs);
     before = field.number;
   }
-  return (bits * fields.length) / count;
+  return bits;
 }
 
-function leastBits(bytes: Bytes, field: RawField, depth: number): number {
+export function leastBits(costs: readonly Cost[]): number {
   let least = Number.POSITIVE_INFINITY;
-  for (const cost of costs(bytes, field, depth)) if (cost.bits < least) least = cost.bits;
+  for (const cost of costs) if (cost.bits < least) least = cost.bits;
   return least;
 }
 

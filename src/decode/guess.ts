@@ -5,20 +5,26 @@
 import { type Bytes, utf8 } from "../core/bytes.js";
 import { type Printable, Sensitive, type Sensitivity } from "../core/printable.js";
 import type { Reading } from "../model/message.js";
-import { type Cost, costs, impossible } from "./guess-cost.js";
-import { LEN, START_GROUP, VARINT, WireReader } from "./wire.js";
+import { leastBits, possible, type Weighed, weigh } from "./guess-cost.js";
+import { I64, LEN, START_GROUP, VARINT, WireReader } from "./wire.js";
 import { type RawField, rawFields } from "./wire-fields.js";
 
-/** Places whose readings are learnt, and values that count at each. Beyond them a value speaks for itself alone. */
+/** Places whose readings are learnt, and the values that count at each. Beyond them a value speaks for itself alone. */
 const maxPlaces = 20_000;
-const maxValues = 256;
+const maxValues = 64;
 /** Messages in unknown messages are opened this deep. */
 const maxDepth = 12;
 
+/** What a reading costs at the most in one value. Bounded: one damaged value must not outvote a hundred good ones. */
+const maxRegret = 60;
+
 interface Learnt {
   values: number;
-  /** Bits so far, by reading. A reading that was impossible once has paid for it. */
-  readonly bits: Map<string, number>;
+  /** By reading: how many bits worse it was than the best one, all values together. */
+  readonly regret: Map<string, number>;
+  /** Readings by regret, and for how many values that was worked out. */
+  order: readonly { readonly as: string; readonly bits: number }[];
+  orderedAt: number;
 }
 
 /** One occurrence of a field. */
@@ -27,32 +33,45 @@ export interface Occurrence {
   readonly field: RawField;
 }
 
+export interface ReadingOptions {
+  readonly sensitivity: Sensitivity;
+  /** A message is given by its size: its fields are listed elsewhere. */
+  readonly sizes: boolean;
+}
+
 export class Guesser {
   private readonly places = new Map<string, Learnt>();
 
   constructor(private readonly nesting: number) {}
 
-  /** Takes a value into account; opens it where it may be a message. `place`: containing type, slash, field numbers with dots. */
-  learn(place: string, bytes: Bytes, field: RawField, depth = 0): void {
+  /** Takes a value into account, and what it holds where it reads best as a message. `place`: containing type, slash, field numbers with dots. */
+  learn(place: string, bytes: Bytes, field: RawField): void {
+    const learnt = this.places.get(`${place}:${field.wire}`);
+    if (learnt !== undefined && learnt.values >= maxValues) return;
+    this.take(place, weigh(bytes, field));
+  }
+
+  private take(place: string, weighed: Weighed): void {
+    const { field, costs, children } = weighed;
     const key = `${place}:${field.wire}`;
     let learnt = this.places.get(key);
     if (learnt === undefined) {
       if (this.places.size >= maxPlaces) return;
-      learnt = { values: 0, bits: new Map() };
+      learnt = { values: 0, regret: new Map(), order: [], orderedAt: 0 };
       this.places.set(key, learnt);
     }
     if (learnt.values >= maxValues) return;
-    const here = costs(bytes, field, depth);
-    for (const as of learnt.bits.keys()) {
-      if (!here.some((cost) => cost.as === as)) add(learnt.bits, as, impossible);
+    const least = leastBits(costs);
+    for (const as of learnt.regret.keys()) {
+      if (!costs.some((cost) => cost.as === as)) add(learnt.regret, as, maxRegret);
     }
-    for (const cost of here) {
-      if (!learnt.bits.has(cost.as)) learnt.bits.set(cost.as, learnt.values * impossible);
-      add(learnt.bits, cost.as, cost.bits);
+    for (const { as, bits } of costs) {
+      if (!learnt.regret.has(as)) learnt.regret.set(as, learnt.values * maxRegret);
+      add(learnt.regret, as, Math.min(maxRegret, bits - least));
     }
     learnt.values++;
-    if (depth >= maxDepth) return;
-    for (const inner of this.inside(bytes, field)) this.learn(`${place}.${inner.number}`, bytes, inner, depth + 1);
+    if (children.length === 0 || order(learnt)[0]?.as !== (field.wire === LEN ? "message" : "group")) return;
+    for (const child of children) this.take(`${place}.${child.field.number}`, child);
   }
 
   /** Fields of a value read as a message; none where it is no message. */
@@ -62,27 +81,41 @@ export class Guesser {
     return faultAt >= 0 ? [] : fields;
   }
 
-  /** Possible readings of one value, likeliest first. */
+  /** Readings of one value, likeliest first; those that are out of the question are left out. */
   ranked(place: string, bytes: Bytes, field: RawField): { as: string; score: number }[] {
-    const here = costs(bytes, field);
     const learnt = this.places.get(`${place}:${field.wire}`);
-    const bits = (cost: Cost): number => learnt?.bits.get(cost.as) ?? cost.bits;
-    const least = Math.min(...here.map(bits));
-    const weights = here.map((cost) => ({ as: cost.as, weight: 2 ** (least - bits(cost)) }));
+    const known =
+      learnt === undefined ? [] : order(learnt).filter(({ as }) => possible(as, bytes, field, this.nesting));
+    // A value that can be read in no way seen before speaks for itself, like one of a place never seen.
+    const costs = known.length > 0 ? known : weigh(bytes, field).costs;
+    const least = leastBits(costs);
+    const weights = costs.map(({ as, bits }) => ({ as, weight: 2 ** (least - bits) }));
     const total = weights.reduce((sum, one) => sum + one.weight, 0);
     return weights
       .map(({ as, weight }) => ({ as, score: Math.round((weight / total) * 10_000) / 10_000 }))
+      .filter(({ score }) => score > 0)
       .sort((a, b) => b.score - a.score || (a.as < b.as ? -1 : 1));
   }
 
+  /** The likeliest reading alone. */
+  best(place: string, bytes: Bytes, field: RawField): string {
+    const learnt = this.places.get(`${place}:${field.wire}`);
+    const known = learnt && order(learnt).find(({ as }) => possible(as, bytes, field, this.nesting));
+    return known?.as ?? this.ranked(place, bytes, field)[0]!.as;
+  }
+
   /** Readings of all values of one field in a message: a list where there are several. */
-  readings(place: string, values: readonly Occurrence[], sensitivity: Sensitivity): Reading[] {
+  readings(place: string, values: readonly Occurrence[], options: ReadingOptions): Reading[] {
     const ranks = values.map(({ bytes, field }) => this.ranked(place, bytes, field));
-    const everywhere = ranks[0]!.filter(({ as }) => ranks.every((rank) => rank.some((one) => one.as === as)));
+    const common = ranks[0]!.filter(({ as }) => ranks.every((rank) => rank.some((one) => one.as === as)));
+    const everywhere = common.length > 0 ? common : [{ as: defaultReading(values[0]!.field.wire), score: 1 }];
     return everywhere.map(({ as, score }) => {
-      const read = values.map(({ bytes, field }) => this.value(place, as, bytes, field, 0));
+      const read = values.map(({ bytes, field }) => {
+        if (options.sizes && as === "message") return { $bytes: field.valueEnd - field.valueStart };
+        return this.value(place, as, bytes, field, 0);
+      });
       const value = read.length === 1 ? read[0]! : read;
-      return { as, value: new Sensitive(sensitivity, value as Sensitive["value"]), score };
+      return { as, value: new Sensitive(options.sensitivity, value as Sensitive["value"]), score };
     });
   }
 
@@ -108,7 +141,7 @@ export class Guesser {
     const repeated = new Set<number>();
     for (const inner of this.inside(bytes, field)) {
       const where = `${place}.${inner.number}`;
-      const value = this.value(where, this.ranked(where, bytes, inner)[0]!.as, bytes, inner, depth + 1);
+      const value = this.value(where, this.best(where, bytes, inner), bytes, inner, depth + 1);
       const before = out[inner.number];
       if (before === undefined) out[inner.number] = value;
       else if (repeated.has(inner.number)) (before as Printable[]).push(value);
@@ -121,8 +154,32 @@ export class Guesser {
   }
 }
 
-function add(bits: Map<string, number>, as: string, more: number): void {
-  bits.set(as, (bits.get(as) ?? 0) + more);
+/** What any value of a wire type can be read as. */
+function defaultReading(wire: number): string {
+  switch (wire) {
+    case VARINT:
+      return "uint64";
+    case LEN:
+      return "bytes";
+    case START_GROUP:
+      return "group";
+    default:
+      return wire === I64 ? "fixed64" : "fixed32";
+  }
+}
+
+function order(learnt: Learnt): Learnt["order"] {
+  if (learnt.orderedAt !== learnt.values) {
+    learnt.orderedAt = learnt.values;
+    learnt.order = [...learnt.regret]
+      .map(([as, bits]) => ({ as, bits }))
+      .sort((a, b) => a.bits - b.bits || (a.as < b.as ? -1 : 1));
+  }
+  return learnt.order;
+}
+
+function add(regret: Map<string, number>, as: string, more: number): void {
+  regret.set(as, (regret.get(as) ?? 0) + more);
 }
 
 function packedValue(bytes: Bytes, start: number, end: number): Printable {

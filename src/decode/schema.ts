@@ -103,11 +103,19 @@ function userRegistry(bytes: Bytes): FileRegistry {
   }
 }
 
+interface UnknownCall {
+  readonly type: string;
+  readonly bytes: Bytes;
+  readonly sensitivity: SensitivityOf | undefined;
+  readonly rows: readonly UnknownField[];
+}
+
 class Registry implements Schemas, JsonNames {
   private readonly tables = new Map<string, MessageTable>();
   private readonly decoder: MessageDecoder;
   private readonly guesser: Guesser;
   private readonly nesting: number;
+  private last: UnknownCall | null = null;
 
   constructor(
     private readonly registries: readonly FileRegistry[],
@@ -163,8 +171,12 @@ class Registry implements Schemas, JsonNames {
   }
 
   unknown(type: string, bytes: Bytes, sensitivity?: SensitivityOf): readonly UnknownField[] {
-    const { guesser, nesting, none: everything } = this;
-    return unknownFields(this.table(type), bytes, { guesser, names: this, nesting, everything, sensitivity });
+    const { guesser, nesting, none: everything, last } = this;
+    // `json` and `unknown` of one message are the same rows without schema: a value is learnt from once.
+    if (everything && last?.bytes === bytes && last.type === type && last.sensitivity === sensitivity) return last.rows;
+    const rows = unknownFields(this.table(type), bytes, { guesser, names: this, nesting, everything, sensitivity });
+    if (everything) this.last = { type, bytes, sensitivity, rows };
+    return rows;
   }
 
   fromJson(type: string, text: Bytes): { bytes: Bytes; complete: boolean } | null {

@@ -55,7 +55,10 @@ class Collector {
       path: row.path,
       wire: wireNames[row.wire]!,
       count: row.values.length,
-      readings: this.options.guesser.readings(row.place, row.values, row.sensitivity),
+      readings: this.options.guesser.readings(row.place, row.values, {
+        sensitivity: row.sensitivity,
+        sizes: this.options.everything,
+      }),
     }));
   }
 
@@ -119,7 +122,7 @@ class Collector {
 
   private readsAsMessage(place: string, field: RawField): boolean {
     if (field.wire === START_GROUP) return true;
-    return field.wire === LEN && this.options.guesser.ranked(place, this.bytes, field)[0]?.as === "message";
+    return field.wire === LEN && this.options.guesser.best(place, this.bytes, field) === "message";
   }
 
   /** Whether the schema has a secret in this field or below it: no raw reading of it may then be shown. */

@@ -117,7 +117,7 @@ class Walker {
 
   private bestReading(place: string, field: RawField): string {
     if (field.wire === START_GROUP) return "message";
-    return field.wire === LEN ? this.options.guesser.ranked(place, this.bytes, field)[0]!.as : "number";
+    return field.wire === LEN ? this.options.guesser.best(place, this.bytes, field) : "number";
   }
 
   private says(known: Known, field: RawField): string {
@@ -135,7 +135,7 @@ class Walker {
 
   private guessed(place: string, field: RawField): string {
     if (field.wire === START_GROUP) return "group";
-    const best = this.options.guesser.ranked(place, this.bytes, field)[0]!.as;
+    const best = this.options.guesser.best(place, this.bytes, field);
     if (best === "string") return `string? ${this.text(field)}`;
     if (best === "bytes") return `bytes? ${this.raw(field)}`;
     if (field.wire === LEN) return `${best}? ${field.valueEnd - field.valueStart} B`;
