@@ -7,6 +7,9 @@ export interface Base64Fault {
   readonly what: string;
 }
 
+/** Short enough for the heap's young space. */
+const sliceCharacters = 64 * 1024;
+
 export class Base64Reader {
   private readonly out: Bytes[] = [];
   private carry = "";
@@ -31,6 +34,36 @@ export class Base64Reader {
       this.carry = "";
       if (usable < whole.length) this.pushRest(whole.slice(usable));
     } else this.pushOdd(whole);
+  }
+
+  /**
+   * Text as ASCII bytes, for large ones. It passes through short strings into one array of its true size: a large string lives outside
+   * the heap and would wait there, with the block it was read from, for a full collection.
+   */
+  pushBytes(text: Buffer): void {
+    const lead = Math.min(text.length, (4 - this.carry.length) & 3);
+    if (lead > 0) this.push(text.toString("latin1", 0, lead));
+    let usable = (text.length - lead) & ~3;
+    if (usable >= 4 && text[lead + usable - 1] === 0x3d) usable -= 4;
+    const end = lead + usable;
+    if (this.carry !== "" || usable < sliceCharacters) {
+      this.push(text.toString("latin1", lead));
+      return;
+    }
+    const out = Buffer.allocUnsafeSlow((usable / 4) * 3);
+    let to = 0;
+    for (let from = lead; from < end; from += sliceCharacters) {
+      const slice = text.toString("latin1", from, Math.min(end, from + sliceCharacters));
+      const wanted = (slice.length / 4) * 3;
+      if (out.write(slice, to, wanted, "base64") !== wanted) {
+        this.add(out.subarray(0, to), from - lead);
+        this.push(text.toString("latin1", from));
+        return;
+      }
+      to += wanted;
+    }
+    this.add(out, usable);
+    this.push(text.toString("latin1", end));
   }
 
   end(): { readonly pieces: readonly Bytes[]; readonly fault: Base64Fault | undefined } {

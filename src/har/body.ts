@@ -35,10 +35,12 @@ export interface Recovered {
 
 export function fromBase64(text: JsonText): Recovered {
   const reader = new Base64Reader();
-  for (const chunk of text.plainChunks()) {
-    reader.push(chunk);
-    if (reader.failed) break;
-  }
+  if (text.plain && text.parsed === undefined) {
+    for (const piece of text.takePieces()) {
+      reader.pushBytes(piece);
+      if (reader.failed) break;
+    }
+  } else for (const chunk of text.chunks()) reader.push(chunk);
   const { pieces, fault } = reader.end();
   return { pieces, evidence: "exact", base64Fault: fault };
 }

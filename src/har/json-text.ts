@@ -60,17 +60,13 @@ export class JsonText {
   }
 
   /**
-   * The text, for a reader that needs it once: a large one is let go piece by piece behind the first, so that it and what is made of it
-   * never fill the memory together. Cut texts that are not plain stay.
+   * The bytes of a plain cut string, for a reader that needs them once: a large text is let go piece by piece behind the first, so that
+   * it and what is made of it never fill the memory together.
    */
-  *plainChunks(): Generator<string> {
-    const pieces: (Buffer | undefined)[] = this.plain && this.own !== undefined ? [...this.own] : [];
-    if (pieces.length < 2) {
-      yield* this.chunks();
-      return;
-    }
+  *takePieces(): Generator<Buffer> {
+    const pieces: (Buffer | undefined)[] = [...(this.own ?? [])];
     for (let i = 0; i < pieces.length; i++) {
-      yield pieces[i]!.toString("latin1");
+      yield pieces[i]!;
       if (i === 0) continue;
       this.own = [pieces[0]!];
       pieces[i] = undefined;

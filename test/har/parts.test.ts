@@ -422,6 +422,32 @@ describe("base64 in pieces", () => {
     );
   });
 
+  it("large texts as bytes, cut anywhere, with and without faults", () => {
+    const bytes = Buffer.from(Array.from({ length: 150_001 }, (_, i) => (i * 7919) >> 3));
+    const plain = bytes.toString("base64");
+    const rows: [string, number, unknown][] = [
+      [plain, bytes.length, undefined],
+      [plain.replace(/=+$/, ""), bytes.length, undefined],
+      [bytes.toString("base64url"), bytes.length, undefined],
+      [`${plain}${plain}`, bytes.length * 2, undefined],
+      [plain.replace(/.{76}/g, "$&\r\n"), bytes.length, undefined],
+      [`${plain.slice(0, 100_000)}*${plain.slice(100_001)}`, 75_000, { character: 100_000, what: "character U+002A" }],
+    ];
+    for (const [text, length, fault] of rows) {
+      const raw = Buffer.from(text);
+      for (const cut of [0, 1, 2, 3, 65_536, 65_537, 100_000, raw.length - 1, raw.length]) {
+        const reader = new Base64Reader();
+        reader.pushBytes(raw.subarray(0, cut));
+        reader.pushBytes(raw.subarray(cut));
+        const got = reader.end();
+        const out = Buffer.concat(got.pieces);
+        expect([out.length, got.fault]).toEqual([length, fault]);
+        const wanted = length > bytes.length ? Buffer.concat([bytes, bytes]) : bytes.subarray(0, length);
+        expect(out.equals(wanted)).toBe(true);
+      }
+    }
+  });
+
   it.each([
     ["parts with padding between", "YQ==Yg==", "6162", undefined],
     ["a stranger", "YWJj*YWJj", "616263", { character: 4, what: "character U+002A" }],
