@@ -40,17 +40,16 @@ abstract class Aead {
     return 0;
   }
 
-  /** `sealed` is ciphertext and tag. */
-  protected decrypt(sealed: Bytes, additional: Bytes): Bytes | undefined {
-    const length = sealed.length - this.cipher.tagBytes;
-    if (length < 0) return undefined;
+  /** Ciphertext and tag begin at `from`. */
+  protected decrypt(record: Bytes, from: number, additional: Bytes): Bytes | undefined {
+    const tagAt = record.length - this.cipher.tagBytes;
     try {
       // ChaCha20-Poly1305, CCM and ARIA take the same calls as AES-GCM, whose type has them all.
       const name = this.cipher.name as CipherGCMTypes;
       const decipher: DecipherGCM = createDecipheriv(name, this.key, this.nonce, this.options);
-      decipher.setAuthTag(sealed.subarray(length));
-      decipher.setAAD(additional, this.ccm ? { plaintextLength: length } : undefined);
-      const plain = decipher.update(sealed.subarray(0, length));
+      decipher.setAuthTag(record.subarray(tagAt));
+      decipher.setAAD(additional, this.ccm ? { plaintextLength: tagAt - from } : undefined);
+      const plain = decipher.update(record.subarray(from, tagAt));
       decipher.final();
       return plain;
     } catch {
@@ -72,6 +71,7 @@ abstract class Aead {
 class Aead13 extends Aead implements Opener {
   readonly smallest: number;
   readonly overhead: number;
+  private readonly header = new Uint8Array(recordHeaderBytes);
 
   constructor(
     cipher: AeadCipher,
@@ -86,7 +86,8 @@ class Aead13 extends Aead implements Opener {
   open(record: Bytes, sequence: number): Opened | undefined {
     if (record.length < this.smallest) return undefined;
     this.sequenceNonce(this.iv, sequence);
-    const inner = this.decrypt(record.subarray(recordHeaderBytes), record.subarray(0, recordHeaderBytes));
+    for (let i = 0; i < recordHeaderBytes; i++) this.header[i] = record[i]!;
+    const inner = this.decrypt(record, recordHeaderBytes, this.header);
     if (inner === undefined) return undefined;
     let end = inner.length - 1;
     while (end > 0 && inner[end] === 0) end--;
@@ -108,16 +109,16 @@ abstract class Aead12 extends Aead implements Opener {
     if (record.length < this.overhead) return undefined;
     this.view.setUint32(0, Math.floor(sequence / 0x1_0000_0000));
     this.view.setUint32(4, sequence >>> 0);
-    this.additional.set(record.subarray(0, 3), 8);
+    for (let i = 0; i < 3; i++) this.additional[8 + i] = record[i]!;
     this.view.setUint16(11, record.length - this.overhead);
-    const content = this.decrypt(this.sealedPart(record, sequence), this.additional);
+    const content = this.decrypt(record, this.useNonce(record, sequence), this.additional);
     if (content === undefined) return undefined;
     this.opened(record);
     return { type: record[0]!, content: content.length === 0 ? noBytes : content, padded: false };
   }
 
-  /** Sets the nonce and gives ciphertext and tag. */
-  protected abstract sealedPart(record: Bytes, sequence: number): Bytes;
+  /** Sets the nonce, and tells where the ciphertext begins. */
+  protected abstract useNonce(record: Bytes, sequence: number): number;
 
   protected opened(_record: Bytes): void {}
 }
@@ -134,9 +135,9 @@ class Aead12Sequence extends Aead12 {
     this.overhead = recordHeaderBytes + cipher.tagBytes;
   }
 
-  protected sealedPart(record: Bytes, sequence: number): Bytes {
+  protected useNonce(_record: Bytes, sequence: number): number {
     this.sequenceNonce(this.keys.iv, sequence);
-    return record.subarray(recordHeaderBytes);
+    return recordHeaderBytes;
   }
 }
 
@@ -153,9 +154,9 @@ class Aead12Explicit extends Aead12 {
     this.overhead = recordHeaderBytes + explicitBytes + cipher.tagBytes;
   }
 
-  protected sealedPart(record: Bytes): Bytes {
-    this.nonce.set(record.subarray(recordHeaderBytes, recordHeaderBytes + explicitBytes), 4);
-    return record.subarray(recordHeaderBytes + explicitBytes);
+  protected useNonce(record: Bytes): number {
+    for (let i = 0; i < explicitBytes; i++) this.nonce[4 + i] = record[recordHeaderBytes + i]!;
+    return recordHeaderBytes + explicitBytes;
   }
 
   protected override opened(record: Bytes): void {

@@ -3,7 +3,7 @@
  * when the lost one's length tells where that is; else every place that looks like a record header is offered as a candidate.
  */
 import { ByteQueue } from "../../core/byte-queue.js";
-import { type Bytes, concat, keep, noBytes, readU16BE } from "../../core/bytes.js";
+import { type Bytes, concat, keep, noBytes } from "../../core/bytes.js";
 import type { Mark } from "../../core/mark.js";
 import { recordHeaderBytes } from "./opener.js";
 
@@ -67,9 +67,9 @@ export class RecordCutter {
     }
     if (this.scanning && !this.seek(lost)) return undefined;
     if (this.queue.length < recordHeaderBytes) return undefined;
-    const head = this.queue.peek(recordHeaderBytes);
-    if (!isHeader(head)) return "broken";
-    const length = recordHeaderBytes + readU16BE(head, 3);
+    const fragment = this.fragmentLength(0);
+    if (fragment === undefined) return "broken";
+    const length = recordHeaderBytes + fragment;
     if (this.queue.length < length) return undefined;
     if (this.scanning) return { record: this.queue.peek(length, scratch), mark: this.queue.firstMark!, sure: false };
     const taken = this.queue.take(length, scratch)!;
@@ -138,8 +138,8 @@ export class RecordCutter {
 
   /** Bytes that the record in front still lacks. */
   private missingBytes(): number | undefined {
-    const head = this.queue.peek(recordHeaderBytes);
-    return isHeader(head) ? recordHeaderBytes + readU16BE(head, 3) - this.queue.length : undefined;
+    const fragment = this.fragmentLength(0);
+    return fragment === undefined ? undefined : recordHeaderBytes + fragment - this.queue.length;
   }
 
   /** Skips to the next place that may be a header. False: none so far. */
@@ -160,9 +160,17 @@ export class RecordCutter {
   }
 
   private looksLikeHeader(at: number): boolean {
+    const length = this.fragmentLength(at);
+    return length !== undefined && length > 0;
+  }
+
+  /** What the record header at `at` says; undefined where none can be. */
+  private fragmentLength(at: number): number | undefined {
     const { queue } = this;
-    const head = Uint8Array.of(queue.at(at)!, 3, queue.at(at + 2)!, queue.at(at + 3)!, queue.at(at + 4)!);
-    return isHeader(head) && readU16BE(head, 3) > 0;
+    const type = queue.at(at)!;
+    if (type < 20 || type > 24 || queue.at(at + 1) !== 3 || queue.at(at + 2)! > 4) return undefined;
+    const length = queue.at(at + 3)! * 256 + queue.at(at + 4)!;
+    return length <= recordLimit ? length : undefined;
   }
 
   /** Copies what waits, so that it does not pin the chunks it came in. */
@@ -171,8 +179,4 @@ export class RecordCutter {
     this.queue.takeAll((bytes, mark) => fresh.push(keep(bytes), mark));
     this.queue = fresh;
   }
-}
-
-function isHeader(head: Bytes): boolean {
-  return head[0]! >= 20 && head[0]! <= 24 && head[1] === 3 && head[2]! <= 4 && readU16BE(head, 3) <= recordLimit;
 }
