@@ -232,10 +232,10 @@ export const checkpointRules: readonly CursorRule[] = [
     severity: "error",
     statement:
       "Context references come with dynamic_context and no inline context (ref_only), or with an inline context and no dynamic_context (dual).",
-    why: "With both the server cannot tell which counts; with neither it has half the context.",
+    why: "With both the server cannot tell which of the two counts.",
     needs: "a run_request with request_context_parts",
     good: "references and dynamic_context",
-    bad: "references alone",
+    bad: "references, dynamic_context and an inline context",
     remedy: null,
     turn: contextMode,
   }),

@@ -322,20 +322,24 @@ export function* contextMode(turn: CursorTurn): Generator<Judgement> {
   }
   if (mode !== "references") return;
   const request = runRequestOf(turn);
-  const dynamic = deep(request?.message, "action", "request_context_parts", "dynamic_context") !== undefined;
+  if (deep(request?.message, "action", "request_context_parts", "dynamic_context") === undefined) {
+    // Neither form of context: the request is in none of the two modes that the rule tells apart.
+    yield { why: "the references come with neither dynamic_context nor an inline context" };
+    return;
+  }
   yield {
-    says: [
-      dynamic
-        ? "references with dynamic_context and an inline context as well"
-        : "references with neither dynamic_context nor an inline context",
-    ],
-    places: turn.uplink
-      .filter(({ detail }) => detail.type === "run")
-      .slice(0, 1)
-      .map((item) => item.place),
+    says: ["references with dynamic_context and an inline context as well"],
+    places: runPlaces(turn),
     subject: "context",
     damaged: turn.lost("up"),
   };
+}
+
+function runPlaces(turn: CursorTurn) {
+  return turn.uplink
+    .filter(({ detail }) => detail.type === "run")
+    .slice(0, 1)
+    .map((item) => item.place);
 }
 
 export function* superseded(turn: CursorTurn, checkpoints: readonly Checkpoint[]): Generator<Judgement> {
