@@ -13,6 +13,7 @@ const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const attempts = 4;
 
 const folders = new Set<string>();
+let guarding = false;
 
 /** Runs `use` with the path of the copy. Throws what the copying or `use` throws. */
 export function withPrivateCopy<T>(path: string, use: (copy: string) => T): T {
@@ -56,9 +57,10 @@ function stateOf(path: string): string {
 }
 
 function guard(folder: string): void {
-  if (folders.size === 0) {
+  if (!guarding) {
     process.on("exit", removeAll);
     for (const signal of signals) process.on(signal, onSignal);
+    guarding = true;
   }
   folders.add(folder);
 }
@@ -66,7 +68,13 @@ function guard(folder: string): void {
 function release(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   folders.delete(folder);
-  if (folders.size > 0) return;
+  // A signal that came while all this ran is delivered when the loop next polls, which is before the second of two immediates.
+  if (folders.size === 0) setImmediate(() => setImmediate(unguard));
+}
+
+function unguard(): void {
+  if (folders.size > 0 || !guarding) return;
+  guarding = false;
   process.removeListener("exit", removeAll);
   for (const signal of signals) process.removeListener(signal, onSignal);
 }
