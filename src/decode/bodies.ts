@@ -161,6 +161,7 @@ class Reader implements BodyReader {
   }
 
   private decoded(bytes: Bytes, mark: Mark): void {
+    if (bytes.length === 0) return;
     this.bytes += bytes.length;
     this.hash?.update(bytes);
     if (this.evidence !== "lossy-utf8" || this.lossy === null) {

@@ -411,6 +411,13 @@ describe("gaps", () => {
     ]);
   });
 
+  it("with empty pieces behind them", () => {
+    for (const framing of ["json-lines", "sse", "connect-envelope", "length-prefix"] as const) {
+      const fed = feed({ framing, pieces: [new Uint8Array(0), utf8Bytes("\n\n")], gaps: new Map([[0, undefined]]) });
+      expect(fed.messages).toEqual([]);
+    }
+  });
+
   it("alone make no message", () => {
     for (const framing of ["whole-body", "connect-envelope", "sse", "json-lines"] as const) {
       expect(feed({ framing, pieces: [], gaps: new Map([[0, undefined]]) }).inputs.map((input) => input.kind)).toEqual([

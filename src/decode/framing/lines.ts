@@ -49,10 +49,10 @@ class LinesFramer implements Framer {
     const start = this.dropped?.start ?? this.queue.offset;
     if (this.dropped !== null || count > this.context.limits.messageBytes) {
       this.drop(count);
-      const { bytes, mark } = this.dropped!;
+      const { dropped, resync } = this;
       this.dropped = null;
-      if (!this.resync) this.tooLong(start, bytes, mark);
       this.resync = false;
+      if (dropped !== null && !resync) this.tooLong(start, dropped.bytes, dropped.mark);
       return;
     }
     const { bytes, mark } = this.queue.take(count)!;
@@ -80,7 +80,8 @@ class LinesFramer implements Framer {
 
   private drop(count = this.queue.length): void {
     const start = this.queue.offset;
-    const last = this.queue.lastMark!;
+    const last = this.queue.lastMark;
+    if (last === undefined) return;
     this.dropped ??= { start, bytes: 0, mark: this.queue.firstMark ?? last };
     this.dropped.bytes += count;
     this.dropped.mark = spanMarks(this.dropped.mark, last);
