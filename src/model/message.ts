@@ -72,6 +72,8 @@ export interface FrameLine {
   readonly requestId: string | null;
   /** "RunSSE", "BidiAppend", "Run", "ws", "pi", "rest", … */
   readonly channel: string;
+  /** The bytes that `type` describes where they are not the message's own body: the inner message of an append. */
+  readonly decoded?: Bytes;
   /** Schema or value type: "agent.v1.AgentServerMessage", "json", "cbor", "bytes". */
   readonly type: string;
   readonly kind: string;

@@ -83,6 +83,7 @@ class CursorSession implements Session, Intake {
       conversationId: this.conversationOf(seen.log),
       requestId: seen.log?.id ?? null,
       channel: seen.channel,
+      ...(body === seen.message.body ? {} : { decoded: body }),
       type,
       kind: seen.kind,
       says: seen.says,
