@@ -2,7 +2,7 @@
  * Cheap tests of what some bytes could be. They only choose between readings of a body (is this text base64, one character per byte,
  * or itself?) and tell a whole body from a cut one; decoding proper happens further down.
  */
-import { asBuffer, type Bytes, concat, readU32BE, strictUtf8 } from "../core/bytes.js";
+import { asBuffer, type Bytes, concat, noBytes, readU32BE, strictUtf8 } from "../core/bytes.js";
 
 /** What a media type says about a body's bytes. */
 export type BodyKind = "envelope" | "event-stream" | "proto" | "json" | "text" | "binary" | "unknown";
@@ -42,19 +42,22 @@ export interface EnvelopeShape {
 
 /** Connect, gRPC: 1 byte of flags, 4 bytes of length. Compression (1), EndStream (2) and trailers (0x80) are the only flags known. */
 export function envelopeShape(pieces: readonly Bytes[]): EnvelopeShape {
+  const total = sizeOf(pieces);
   const bytes = new PieceReader(pieces);
+  let at = 0;
   let count = 0;
   let closed = false;
-  while (bytes.left > 0) {
-    const flags = bytes.at(0)!;
+  while (at < total) {
+    const head = bytes.read(at, 5);
+    const flags = head[0]!;
     if ((flags & ~0x83) !== 0 || flags === 0x82 || flags === 0x83) return { shape: "no", count, closed };
-    if (bytes.left < 5) return { shape: count > 0 ? "partial" : "no", count, closed };
-    const length = readU32BE(bytes.head(5), 1);
-    const closes = (flags & 0x82) !== 0;
-    if (length > bytes.left - 5)
+    if (head.length < 5) return { shape: count > 0 ? "partial" : "no", count, closed };
+    const length = readU32BE(head, 1);
+    if (length > total - at - 5) {
       return { shape: count > 0 || plausible(flags, length) ? "partial" : "no", count, closed };
-    bytes.skip(5 + length);
-    closed = closes;
+    }
+    at += 5 + length;
+    closed = (flags & 0x82) !== 0;
     count++;
   }
   return { shape: count > 0 ? "whole" : "no", count, closed };
@@ -144,51 +147,27 @@ export function sizeOf(pieces: readonly Bytes[]): number {
   return total;
 }
 
-/** A cursor over pieces that never joins more than it is asked for. */
+/** Reads few bytes at rising offsets without joining the pieces. */
 class PieceReader {
-  left: number;
   private piece = 0;
-  private offset = 0;
+  /** Offset of that piece. */
+  private base = 0;
 
-  constructor(private readonly pieces: readonly Bytes[]) {
-    this.left = sizeOf(pieces);
-    this.settle();
-  }
+  constructor(private readonly pieces: readonly Bytes[]) {}
 
-  at(index: number): number | undefined {
-    return this.head(index + 1)[index];
-  }
-
-  head(count: number): Bytes {
-    const first = this.pieces[this.piece];
-    if (first === undefined) return new Uint8Array(0);
-    if (first.length - this.offset >= count) return first.subarray(this.offset, this.offset + count);
-    const out: number[] = [];
-    let from = this.offset;
-    for (let i = this.piece; i < this.pieces.length && out.length < count; i++) {
-      const piece = this.pieces[i]!;
-      for (let j = from; j < piece.length && out.length < count; j++) out.push(piece[j]!);
-      from = 0;
+  /** `count` bytes at `offset`, fewer at the end. Offsets never fall. */
+  read(offset: number, count: number): Bytes {
+    while (this.piece < this.pieces.length && offset >= this.base + this.pieces[this.piece]!.length) {
+      this.base += this.pieces[this.piece]!.length;
+      this.piece++;
+    }
+    const from = offset - this.base;
+    const here = this.pieces[this.piece]?.subarray(from, from + count) ?? noBytes;
+    if (here.length === count || this.piece >= this.pieces.length - 1) return here;
+    const out = [...here];
+    for (let i = this.piece + 1; i < this.pieces.length && out.length < count; i++) {
+      out.push(...this.pieces[i]!.subarray(0, count - out.length));
     }
     return Uint8Array.from(out);
-  }
-
-  skip(count: number): void {
-    this.left -= count;
-    let rest = count;
-    while (rest > 0) {
-      const here = this.pieces[this.piece]!.length - this.offset;
-      const step = Math.min(rest, here);
-      this.offset += step;
-      rest -= step;
-      this.settle();
-    }
-  }
-
-  private settle(): void {
-    while (this.piece < this.pieces.length && this.offset >= this.pieces[this.piece]!.length) {
-      this.piece++;
-      this.offset = 0;
-    }
   }
 }

@@ -32,6 +32,16 @@ describe("HAR fixtures: the habits of recorders", () => {
     const truth = JSON.parse(readFileSync(path.replace(/har$/, "truth.json"), "utf8"));
     const result = readFile(path);
     expect(result.exchanges.map(seen)).toEqual(truth.exchanges);
+    for (const { events } of result.exchanges) {
+      expect(events[0]!.kind).toBe("open");
+      const ended = new Set<string>();
+      for (const event of events) {
+        if (!("direction" in event)) continue;
+        expect(ended.has(event.direction)).toBe(false);
+        if (event.kind === "end") ended.add(event.direction);
+      }
+      expect(ended.size).toBe(2);
+    }
     expect(codesOf(result)).toEqual(truth.diagnostics);
     expect(result.producer).toBe(truth.producer);
     expect(result.flows).toHaveLength(truth.flows);

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { CursorWireError } from "../../src/core/errors.js";
@@ -199,6 +200,15 @@ describe("HAR reader: several logs", () => {
     writeFileSync(path, `{${log("a", 1)},${filler(big)},${log("b", 1)}}`);
     expect(paths(readFile(path))).toEqual(["/b0"]);
     writeFileSync(path, Buffer.from(`\ufeff{${log("a", 1)},${filler(big / 2)},${log("b", 1)}}`, "utf16le"));
+    expect(paths(readFile(path))).toEqual(["/b0"]);
+  });
+
+  it.each([
+    ["gzip", gzipSync],
+    ["zlib (mitmproxy's .zhar)", deflateSync],
+  ])("in a large compressed file, unpacked twice: %s", (_, pack) => {
+    const path = join(folder, "late.packed");
+    writeFileSync(path, pack(Buffer.from(`{${log("a", 1)},${filler(big)},${log("b", 1)}}`)));
     expect(paths(readFile(path))).toEqual(["/b0"]);
   });
 
