@@ -67,7 +67,8 @@ export class Base64Reader {
   }
 
   end(): { readonly pieces: readonly Bytes[]; readonly fault: Base64Fault | undefined } {
-    if (!this.failed && this.carry !== "") this.part(this.carry, true);
+    const rest = this.carry.replace(/\s+/g, "");
+    if (!this.failed && rest !== "") this.part(rest, true);
     return { pieces: this.out, fault: this.fault };
   }
 

@@ -418,7 +418,7 @@ describe("base64 in pieces", () => {
         const sorted = cuts.map((cut) => cut % (text.length + 1)).sort((a, b) => a - b);
         expect(read(text, sorted)).toEqual({ bytes: Buffer.from(bytes).toString("hex"), fault: undefined });
       }),
-      { numRuns: 300 },
+      { numRuns: 500 },
     );
   });
 
@@ -454,6 +454,7 @@ describe("base64 in pieces", () => {
     ["one character too many", "YWJjZ", "616263", { character: 4, what: "one character too many" }],
     ["nothing", "", "", undefined],
     ["only padding", "==", "", undefined],
+    ["a line break in the last quantum", "YWJjYW\nI", "6162636162", undefined],
   ])("%s", (_, text, bytes, fault) => {
     for (let cut = 0; cut <= text.length; cut++) expect(read(text, [cut])).toEqual({ bytes, fault });
   });
