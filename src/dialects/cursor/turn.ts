@@ -127,9 +127,17 @@ export class CursorTurn implements Turn {
     return this.call?.downlink.items ?? [];
   }
 
-  /** Whether a direction was lost in part: a verdict on what is absent from it rests on damaged bytes. */
+  /**
+   * Whether a direction was lost in part, or holds messages that cannot be read: a verdict on what is absent from it rests on damaged
+   * bytes.
+   */
   lost(direction: "up" | "down"): boolean {
-    return this.services.captureLost || this.loss.some((loss) => loss.direction === direction);
+    if (this.services.captureLost || this.loss.some((loss) => loss.direction === direction)) return true;
+    return direction === "down" ? this.hasUnreadableFrames : this.uplink.some((item) => item.kind === "undecodable");
+  }
+
+  private get hasUnreadableFrames(): boolean {
+    return (this.call?.downlink.kinds.get("undecodable") ?? 0) > 0;
   }
 
   get view(): TurnView {

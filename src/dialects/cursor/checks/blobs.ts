@@ -76,13 +76,18 @@ function* noStray(turn: CursorTurn): Generator<Judgement> {
       damaged: op.answers.some(isMangled) || turn.lost("down"),
     };
   }
-  for (const item of turn.pairs.stray) {
+  const stray = turn.pairs.stray.filter((item) => item.detail.type === "kv");
+  if (stray.length > 0 && turn.lost("down")) {
+    yield { why: "part of the downlink is lost: what asked may have been in it" };
+    return;
+  }
+  for (const item of stray) {
     if (item.detail.type !== "kv") continue;
     yield {
       says: [`kv ${item.detail.id} is answered and was never asked for`],
       places: [item.place],
       subject: `kv ${item.detail.id}`,
-      damaged: turn.lost("down") || isMangled(item),
+      damaged: isMangled(item),
     };
   }
 }
