@@ -36,7 +36,29 @@ const alignLimit = 4_000_000;
 /** By request id where both have it, else by what was asked (longest common subsequence), else by ordinal. */
 export function alignTurns(a: readonly Talk[], b: readonly Talk[]): readonly Pair<Talk>[] {
   if (a.length === b.length || a.length * b.length > alignLimit) return byOrdinal(a, b);
-  return byQuestion(a, b);
+  return closeGaps(byQuestion(a, b));
+}
+
+/** Between two pairs that match, what is left on both sides is paired in order: another question in the same place. */
+function closeGaps(pairs: readonly Pair<Talk>[]): readonly Pair<Talk>[] {
+  const out: Pair<Talk>[] = [];
+  let onlyA: Talk[] = [];
+  let onlyB: Talk[] = [];
+  const flush = () => {
+    out.push(...byOrdinal(onlyA, onlyB));
+    onlyA = [];
+    onlyB = [];
+  };
+  for (const pair of pairs) {
+    const [one, other] = pair;
+    if (one !== null && other !== null) {
+      flush();
+      out.push(pair);
+    } else if (one !== null) onlyA.push(one);
+    else if (other !== null) onlyB.push(other);
+  }
+  flush();
+  return out;
 }
 
 function byOrdinal(a: readonly Talk[], b: readonly Talk[]): readonly Pair<Talk>[] {

@@ -18,8 +18,10 @@ const ignored: ReadonlySet<string> = new Set([
   "text",
   "thinking",
   "client",
+  // Which kinds occurred is told by the comparison of the messages themselves.
+  "down",
+  "up",
 ]);
-/** Where the lists themselves are told elsewhere: counts by kind say which kinds occurred, not how often. */
 const mostDiffs = 50;
 
 export function factDiffs(a: Printable, b: Printable): readonly FactDiff[] {

@@ -1,5 +1,6 @@
-/** The messages of one direction, reduced to their course, and where two courses part. */
+/** The messages of one direction and channel, reduced to their course, and where two courses part. */
 
+import { by } from "../core/order.js";
 import type { Divergence, KindCount } from "../model/diff.js";
 import type { Direction } from "../model/exchange.js";
 import type { TalkMessage } from "./talk.js";
@@ -13,17 +14,32 @@ export interface Leg {
 /** Longest pattern of kinds whose repetition says nothing (text, token, text, token, …). */
 const longestCycle = 4;
 
-/** Runs of one kind become one leg, repeated patterns one pattern: how often a model spoke is no difference. */
-export function course(messages: readonly TalkMessage[], direction: Direction): readonly Leg[] {
+/**
+ * Runs of one kind become one leg, repeated patterns one pattern: how often a model spoke is no difference. Messages that each have an
+ * exchange of their own (appends on several connections) arrive in any order: they are compared by kind.
+ */
+export function course(messages: readonly TalkMessage[]): readonly Leg[] {
+  const ordered = isOrdered(messages);
+  const list = ordered
+    ? messages
+    : [...messages].sort(
+        by(
+          (message) => message.kind,
+          (message) => message.ordinal,
+        ),
+      );
   const legs: { kind: string; fields: Set<string>; message: TalkMessage }[] = [];
-  for (const message of messages) {
-    if (message.direction !== direction) continue;
+  for (const message of list) {
     const last = legs.at(-1);
     if (last !== undefined && last.kind === message.kind) for (const field of message.fields) last.fields.add(field);
     else legs.push({ kind: message.kind, fields: new Set(message.fields), message });
-    dropCycle(legs);
+    if (ordered) dropCycle(legs);
   }
   return legs;
+}
+
+function isOrdered(messages: readonly TalkMessage[]): boolean {
+  return messages.every((message) => message.exchange === messages[0]!.exchange);
 }
 
 function dropCycle(legs: { kind: string; fields: Set<string> }[]): void {
@@ -45,11 +61,20 @@ export function firstDivergence(
   a: readonly TalkMessage[],
   b: readonly TalkMessage[],
 ): { divergence: Divergence; ordinal: number } | null {
-  const found = (["up", "down"] as const).flatMap((direction) => {
-    const one = parting(course(a, direction), course(b, direction), direction);
-    return one === null ? [] : [one];
+  const lanes = new Map([...a, ...b].map((message) => [`${message.direction} ${message.channel}`, message]));
+  const found = [...lanes.values()].flatMap(({ direction, channel }) => {
+    const lane = (messages: readonly TalkMessage[]) =>
+      messages.filter((message) => message.direction === direction && message.channel === channel);
+    const one = parting(course(lane(a)), course(lane(b)), direction);
+    return one === null ? [] : [{ ...one, ordered: isOrdered(lane(a)) && isOrdered(lane(b)) }];
   });
-  found.sort((x, y) => x.ordinal - y.ordinal);
+  // Where the order means something, "first" does too.
+  found.sort(
+    by(
+      (row) => !row.ordered,
+      (row) => row.ordinal,
+    ),
+  );
   return found[0] ?? null;
 }
 

@@ -11,6 +11,8 @@ export interface TalkMessage {
   /** Key paths that are present, indices left out; shared between messages of one shape. */
   readonly fields: ReadonlySet<string>;
   readonly place: Place;
+  readonly channel: string;
+  readonly exchange: number;
   /** Position in the turn, both directions counted. */
   readonly ordinal: number;
 }
@@ -28,7 +30,8 @@ export class TalkLog {
 
   add(frame: FrameLine): void {
     const { direction, place } = frame.message;
-    if (isHeartbeat(frame.kind)) return;
+    // What no agent protocol claims (pages, telemetry) is no part of the talk.
+    if (isHeartbeat(frame.kind) || frame.dialect === "other") return;
     const key = frame.requestId;
     let messages = this.byRequest.get(key);
     if (messages === undefined) {
@@ -36,7 +39,15 @@ export class TalkLog {
       this.byRequest.set(key, messages);
     }
     const fields = this.shape(frame.value());
-    messages.push({ direction, kind: frame.kind, fields, place, ordinal: messages.length });
+    messages.push({
+      direction,
+      kind: withoutIds(frame.kind),
+      fields,
+      place,
+      channel: frame.channel,
+      exchange: frame.message.exchange.id,
+      ordinal: messages.length,
+    });
   }
 
   /** Conversations of talks in the order of the analysis; what belongs to no turn comes last, alone. */
@@ -64,6 +75,11 @@ export class TalkLog {
   }
 }
 
+/** Ids in a path of a REST call, or as keys of a map, differ between any two recordings. */
+function withoutIds(text: string): string {
+  return text.length < 12 ? text : text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|\d{6,}/gi, "*");
+}
+
 /** Their number depends on how long the model thought, never on the protocol. */
 function isHeartbeat(kind: string): boolean {
   return /heartbeat|(^|\.)(ping|pong)$/.test(kind);
@@ -83,7 +99,7 @@ function collectPaths(value: Printable, path: string, paths: Set<string>, depth:
   }
   for (const [key, item] of Object.entries(inner as { readonly [key: string]: Printable | undefined })) {
     if (item === undefined) continue;
-    const at = path === "" ? key : `${path}.${key}`;
+    const at = path === "" ? withoutIds(key) : `${path}.${withoutIds(key)}`;
     paths.add(at);
     collectPaths(item, at, paths, depth + 1);
   }

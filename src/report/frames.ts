@@ -39,7 +39,7 @@ export function frameJson(frame: FrameLine, n: number, context: FramesContext): 
     requestId: frame.requestId,
     channel: frame.channel,
     flags: message.flags < 0 ? null : message.flags,
-    bytes: message.body.length,
+    bytes: (frame.decoded ?? message.body).length,
     type: frame.type,
     kind: frame.kind,
     message: frame.value(),
@@ -70,7 +70,7 @@ export function frameText(frame: FrameLine, n: number, context: FramesContext): 
   const channel = padEnd(clip(terminal(frame.channel), 10), 10);
   const kindWidth = wide ? 38 : 26;
   const kind = padEnd(clipMiddle(terminal(frame.kind), kindWidth), kindWidth);
-  const size = padStart(count(message.body.length), 9);
+  const size = padStart(count((frame.decoded ?? message.body).length), 9);
   const head = `${channel} ${kind} ${size} ${padEnd(flags, 2)} `;
   const says = terminal(plain(frame.says, view.redactor));
   const place = terminal(placeText(message.place, context.names));

@@ -5,7 +5,7 @@ import { type FramesContext, frameJson } from "./frames.js";
 import { hiddenRanges } from "./hex-dump.js";
 import { jsonText } from "./json-text.js";
 import type { View } from "./report.js";
-import type { Shown, ShownFrame } from "./show.js";
+import { bytesOf, type Shown, type ShownFrame } from "./show.js";
 
 export const showSchema = "cursor-wire/show@1";
 
@@ -45,7 +45,7 @@ function envelope(item: ShownFrame): Printable {
 }
 
 function fields(item: ShownFrame, view: View): Printable {
-  const { hidden } = hiddenRanges(item.frame.message.body, view.redactor.secrets());
+  const { hidden } = hiddenRanges(bytesOf(item.frame), view.redactor.secrets());
   return item.fields.map((field) => ({
     path: field.path,
     name: field.name,

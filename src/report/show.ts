@@ -130,7 +130,7 @@ function envelopeText(item: ShownFrame): string {
 
 function* bodyLines(item: ShownFrame, shown: Shown, view: View): Generator<string> {
   const { message } = item.frame;
-  const { body } = message;
+  const body = bytesOf(item.frame);
   if (body.length === 0) return;
   if (view.redactor.hides("private")) {
     yield `  ${view.paint.dim(`${byteCount(body.length)} of content not shown (--redact private)`)}`;
@@ -143,11 +143,17 @@ function* bodyLines(item: ShownFrame, shown: Shown, view: View): Generator<strin
     return;
   }
   const compressed = message.codec === null ? "" : ` after ${message.codec}`;
-  yield `  ${view.paint.dim(`bytes of the message${compressed}`)}`;
+  const which = item.frame.decoded === undefined ? "message" : "inner message";
+  yield `  ${view.paint.dim(`bytes of the ${which}${compressed}`)}`;
   const cut = view.all ? body : body.subarray(0, hexBytesShown);
   for (const line of hexLines(cut, { base: 0, perLine: perLine(view), hidden })) yield `    ${line}`;
   if (cut.length < body.length)
     yield `    ${view.paint.dim(`… ${byteCount(body.length - cut.length)} more (--all shows them)`)}`;
+}
+
+/** The bytes that the frame's type describes. */
+export function bytesOf(frame: FrameLine): Bytes {
+  return frame.decoded ?? frame.message.body;
 }
 
 function perLine(view: View): number {
@@ -175,8 +181,8 @@ function* fieldLines(item: ShownFrame, hidden: Uint8Array | null, wanted: Place,
   const shown = view.all ? item.fields : item.fields.slice(0, fieldsShown);
   const path = Math.min(20, Math.max(...shown.map((field) => field.path.length)));
   // Offsets in the body are offsets in the message only where nothing was decompressed.
-  const shift =
-    message.codec === null && message.place.start !== undefined ? message.place.start + message.headerBytes : null;
+  const inPlace = message.codec === null && item.frame.decoded === undefined;
+  const shift = inPlace && message.place.start !== undefined ? message.place.start + message.headerBytes : null;
   for (const field of shown) {
     const isHidden = hidden?.subarray(field.valueStart, field.end).includes(1) ?? false;
     const says = isHidden ? "«redacted»" : terminal(view.redactor.scrub(field.says));

@@ -92,10 +92,12 @@ class Finder {
     // The body is a view that the reader may use again.
     const body = keep(frame.message.body);
     const message = { ...frame.message, body };
-    const fields = this.schemas.has(frame.type) ? this.schemas.walk(frame.type, body) : [];
+    const decoded = frame.decoded === undefined ? undefined : keep(frame.decoded);
+    const fields = this.schemas.has(frame.type) ? this.schemas.walk(frame.type, decoded ?? body) : [];
     const value = frame.value();
     const unknown = frame.unknown();
-    this.frames.push({ frame: { ...frame, message, value: () => value, unknown: () => unknown }, value, fields });
+    const kept = { ...frame, message, ...(decoded === undefined ? {} : { decoded }) };
+    this.frames.push({ frame: { ...kept, value: () => value, unknown: () => unknown }, value, fields });
   }
 
   neck(event: NeckEvent): void {
