@@ -4,6 +4,9 @@ import type { CodeTable } from "../code-table.js";
 const recordSecrets =
   "Record the secrets along with the packets: start the client with SSLKEYLOGFILE=keys.txt in its environment (Node: " +
   "--tls-keylog=keys.txt; Chromium and Electron: --ssl-key-log-file=keys.txt) and give that file with --keylog keys.txt.";
+const wrongLog =
+  "Use the key log that was written during this very capture, by the client (or server) whose connection this is: start it with " +
+  "SSLKEYLOGFILE=keys.txt in its environment before it connects.";
 const startEarly = "Start the capture before the connection is made, or restart the client while capturing.";
 
 export const tlsCodes = {
@@ -22,6 +25,11 @@ export const tlsCodes = {
     text: "A TLS {version} connection to {server} stays closed: there is no secret for its client random {clientRandom}.",
     remedy: recordSecrets,
   },
+  "tls.not-in-keylog": {
+    severity: "warning",
+    text: "A TLS {version} connection to {server} stays closed: the key log holds {secrets} secrets, none of them for its client random {clientRandom}.",
+    remedy: wrongLog,
+  },
   "tls.partial-secrets": {
     severity: "warning",
     text: "A TLS {version} connection to {server} stays closed in part: the key log has some secrets of its client random {clientRandom}, but not all.",
@@ -30,8 +38,7 @@ export const tlsCodes = {
   "tls.wrong-secret": {
     severity: "warning",
     text: "A TLS {version} connection to {server} stays closed: the key log has a secret for its client random {clientRandom}, but the records do not decrypt with it.",
-    remedy:
-      "Use the key log that was written during this very capture, by the client (or server) whose connection this is.",
+    remedy: wrongLog,
   },
   "tls.unknown-suite": {
     severity: "warning",

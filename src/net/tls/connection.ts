@@ -264,7 +264,8 @@ export class Connection implements SideHost {
     const { clientRandom, server, agreed } = this.agreement;
     if (clientRandom === null) return server === undefined ? "tls.joined-late" : "tls.no-client-hello";
     if (!agreed) return "tls.no-server-hello";
-    return this.keys.knows(clientRandom) ? "tls.partial-secrets" : "tls.no-secret";
+    if (this.keys.knows(clientRandom)) return "tls.partial-secrets";
+    return this.keys.size > 0 ? "tls.not-in-keylog" : "tls.no-secret";
   }
 
   private fail(code: ClosedBy, directions: readonly Direction[], mark: Mark): void {
@@ -279,8 +280,14 @@ export class Connection implements SideHost {
     const why = side.takeLoss()?.why ?? "undecrypted";
     side.close();
     // These were said with their own numbers.
-    if (code !== "tls.bad-record" && code !== "tls.bad-hello") this.noteOnce(code, mark);
+    if (code !== "tls.bad-record" && code !== "tls.bad-hello") this.noteClosed(code, mark);
     this.outbox.gap(side.direction, undefined, why, mark);
+  }
+
+  /** What is known from the hello on is said at the hello. */
+  private noteClosed(code: ClosedBy, mark: Mark): void {
+    const at = code === "tls.lost-step" ? mark : (this.agreement.helloMark ?? mark);
+    this.noteOnce(code, at, code === "tls.not-in-keylog" ? { secrets: this.keys.size } : {});
   }
 
   private whyClosed(side: Side): ClosedSide {

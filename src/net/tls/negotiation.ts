@@ -44,6 +44,8 @@ export class Negotiation {
   sni: string | null = null;
   /** A HelloRetryRequest was seen, and the hello that answers it was not. */
   retrying = false;
+  /** Of the first client hello. */
+  helloMark: Mark | undefined;
   /** What becomes of early data. */
   early: "none" | "offered" | "taken" | "refused" = "none";
   /** Something was learnt for which a direction may have waited. */
@@ -128,6 +130,7 @@ export class Negotiation {
     const hello = parseClientHello(body);
     if (hello === undefined) return this.host.fail("tls.bad-hello", ["up"], mark);
     this.hello ??= hello;
+    this.helloMark ??= mark;
     this.sni = hello.sni ?? this.sni;
     this.transcript.begin(whole);
     if (!this.agreed) this.early = this.retried ? "refused" : hello.earlyData ? "offered" : "none";

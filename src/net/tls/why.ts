@@ -4,6 +4,7 @@ import type { tlsCodes } from "../../core/codes/tls.js";
 export type ClosedBy = Extract<
   keyof typeof tlsCodes,
   | "tls.no-secret"
+  | "tls.not-in-keylog"
   | "tls.partial-secrets"
   | "tls.wrong-secret"
   | "tls.unknown-suite"
@@ -19,6 +20,7 @@ export type ClosedBy = Extract<
 
 export const phrases: Readonly<Record<ClosedBy, string>> = {
   "tls.no-secret": "no secret for this client random",
+  "tls.not-in-keylog": "no secret for this client random",
   "tls.partial-secrets": "not all secrets of this client random are known",
   "tls.wrong-secret": "the secret for this client random does not fit",
   "tls.unknown-suite": "unsupported cipher suite",
@@ -44,6 +46,6 @@ export function closedPhrase(up: ClosedSide, down: ClosedSide): string | null {
   if (up.by === null && down.by === null) return null;
   if (up.by === null) return down.read || up.read ? `server to client: ${phrases[down.by!]}` : phrases[down.by!];
   if (down.by === null) return up.read || down.read ? `client to server: ${phrases[up.by]}` : phrases[up.by];
-  if (up.by === down.by) return phrases[up.by];
+  if (phrases[up.by] === phrases[down.by]) return phrases[up.by];
   return `client to server: ${phrases[up.by]}; server to client: ${phrases[down.by]}`;
 }

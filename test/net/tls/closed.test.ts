@@ -33,7 +33,7 @@ describe("reasons", () => {
   const late = session13.chunks.slice(4);
   it.each<[string, string, readonly Chunk[], string]>([
     ["tls.no-secret", "no secret for this client random", session13.chunks, ""],
-    ["tls.no-secret", "no secret for this client random", session12.chunks, session13.keylog],
+    ["tls.not-in-keylog", "no secret for this client random", session12.chunks, session13.keylog],
     ["tls.wrong-secret", "the secret for this client random does not fit", session13.chunks, wrong(session13.keylog)],
     ["tls.wrong-secret", "the secret for this client random does not fit", session12.chunks, wrong(session12.keylog)],
     ["tls.unknown-suite", "unsupported cipher suite", withSuite(session12.chunks, 0xc011), session12.keylog],
@@ -53,9 +53,20 @@ describe("reasons", () => {
   });
 
   it("every reason that a user can do something about says what", () => {
-    for (const code of ["tls.no-secret", "tls.partial-secrets", "tls.wrong-secret", "tls.joined-late"] as const) {
+    for (const code of [
+      "tls.no-secret",
+      "tls.not-in-keylog",
+      "tls.partial-secrets",
+      "tls.wrong-secret",
+      "tls.joined-late",
+    ] as const) {
       expect(codeRow(code).remedy).toMatch(/SSLKEYLOGFILE|key log|capture/);
     }
+  });
+
+  it("is said at the client hello", () => {
+    const run = new Run("").feed(session12.chunks).end();
+    expect(run.diagnostics[0]!.place).toMatchObject({ first: 0, last: 0 });
   });
 
   it("the suite is named though it is not supported", () => {
@@ -224,7 +235,7 @@ describe("TLS 1.2 without a CLIENT_RANDOM line", () => {
     const before = new Run(first.keylog).feed(first.chunks).end();
     const run = new Run(before.keys).feed(again.chunks).end();
     expect([run.text("up"), run.text("down"), run.info.why]).toEqual([again.up, again.down, null]);
-    expect(new Run(first.keylog).feed(again.chunks).end().codes).toEqual(["tls.no-secret"]);
+    expect(new Run(first.keylog).feed(again.chunks).end().codes).toEqual(["tls.not-in-keylog"]);
   });
 });
 
