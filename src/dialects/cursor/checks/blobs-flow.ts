@@ -4,6 +4,7 @@ import type { CursorModel } from "../finish.js";
 import { took } from "../format.js";
 import { runRequestOf } from "../ledger.js";
 import type { KvOp } from "../pairs.js";
+import { refers } from "../references.js";
 import type { CursorTurn } from "../turn.js";
 import { STATE } from "../types.js";
 import { withKv } from "./blobs.js";
@@ -97,17 +98,18 @@ function* resolvable(turn: CursorTurn, ops: readonly KvOp[], model: CursorModel)
   const { graph } = turn.services.blobs;
   const referenced = new Set<string>();
   const queue = graph.edges(request.type, request.message).map((edge) => ({ id: edge.id, type: edge.target }));
+  // Below a node that the capture never shows there may be a reference to anything.
+  let blind = false;
   for (let at = 0; at < queue.length; at++) {
     const node = queue[at]!;
     if (referenced.has(node.id)) continue;
     referenced.add(node.id);
+    if (refers(node.type) && !graph.isSupplied(node.id)) blind = true;
     for (const edge of graph.children(node.id, node.type)) queue.push({ id: edge.id, type: edge.target });
   }
-  const carried = turn.services.blobs.carriedIds(turn).size > 0;
   for (const op of asked) {
     if (referenced.has(op.blobId) || firstSet(model, turn.conversationId ?? "", op.blobId) !== undefined) continue;
-    if (carried) {
-      // Below a node that the capture never showed there may be a reference.
+    if (blind) {
       yield { why: "the state carries blobs that the capture never shows" };
       continue;
     }

@@ -184,6 +184,7 @@ export const checkpointRules: readonly CursorRule[] = [
   }),
   rule({
     id: "cursor/C14",
+    implies: ["cursor/L02"],
     severity: "error",
     statement: "A successful run has at least one checkpoint.",
     why: "Without one the turn is forgotten.",
@@ -206,6 +207,7 @@ export const checkpointRules: readonly CursorRule[] = [
   }),
   rule({
     id: "cursor/C16",
+    implies: ["cursor/K06"],
     severity: "warning",
     statement: "The graph of blobs has no cycle.",
     why: "With SHA-256 there can be none: one that is found means a blob under a wrong id or a decoding fault.",

@@ -1,5 +1,4 @@
 /** Transport (protocols/cursor.md 5, T): methods, types, ids and the messages inside the frames. */
-import { privately } from "../../../core/printable.js";
 import { count, plural } from "../format.js";
 import type { AppendFacts, UpItem } from "../model.js";
 import type { FrameNote } from "../stream-faults.js";
@@ -213,7 +212,7 @@ function* unknownFields(turn: CursorTurn, frames: readonly FrameNote[]): Generat
   if (frames.length === 0 && items.length === 0) return;
   const total = turn.call?.downlink.faults.unknown.count ?? 0;
   yield {
-    says: [`${plural(total + items.length, "message")} carry fields that the schema does not have: a newer protocol`],
+    says: [`${plural(total + items.length, "message")} with fields that the schema does not have: a newer protocol`],
     places: [...frames.slice(0, 2).map((frame) => frame.place), ...items.slice(0, 2).map((item) => item.place)],
     subject: "unknown fields",
     severity: "info",
@@ -283,9 +282,7 @@ function* noBareJson(turn: CursorTurn): Generator<Judgement> {
   for (const frame of turn.call?.downlink.faults.jsonText.list ?? []) {
     yield {
       says: [
-        `frame ${frame.ordinal} has flags 0x00 and holds JSON text (`,
-        privately(`${frame.bytes} B`),
-        "): an error sent with the wrong flag",
+        `frame ${frame.ordinal} has flags 0x00 and holds ${plural(frame.bytes, "byte")} of JSON text: an error sent with the wrong flag`,
       ],
       places: [frame.place],
       subject: `frame ${frame.ordinal}`,
@@ -295,13 +292,15 @@ function* noBareJson(turn: CursorTurn): Generator<Judgement> {
 
 function* binaryClean(turn: CursorTurn): Generator<Judgement> {
   const lossy = turn.loss.filter((loss) => loss.why === "lossy-utf8").map((loss) => loss.direction);
-  if (lossy.length === 0) return;
+  const salvaged = turn.recovered.includes("salvaged");
+  if (lossy.length === 0 && !salvaged) return;
+  const what = lossy.length === 2 ? "both directions" : lossy[0] === "down" ? "the response" : "request bodies";
   yield {
     says: [
-      `the recorder wrote ${lossy.length === 2 ? "both directions" : lossy[0] === "up" ? "request bodies" : "the response"} as text: bytes were replaced by U+FFFD`,
+      `the recorder wrote ${what} as text: bytes were replaced by U+FFFD${lossy.length === 0 ? ", and what they said was won back" : ""}`,
     ],
     places: [turn.place],
-    subject: `lossy ${examples(lossy)}`,
+    subject: `lossy ${lossy.length === 0 ? "up" : examples(lossy)}`,
     damaged: true,
     remedy: "record again with a tool that keeps bodies as base64 (mitmproxy, HTTP Toolkit), or capture packets",
   };
@@ -419,6 +418,7 @@ export const callRules: readonly CursorRule[] = [
   }),
   rule({
     id: "cursor/T17",
+    implies: ["cursor/T14", "cursor/T15"],
     severity: "warning",
     statement: "A frame with flags 0x00 holds no JSON text.",
     why: "It is an error sent with the wrong flag: the client reports bad protobuf instead.",
