@@ -15,15 +15,16 @@ type Step = (queue: ByteQueue) => number | "more" | "bad";
 /** The longest message here: a version 2 PROXY header. */
 const longest = 16 + 65_535;
 
-export function socks5Layer(context: LayerContext, secure: boolean): Duplex {
-  return new Front(context, secure, "SOCKS5", {
+/** `raw`: takes everything where the exchange is not well formed. */
+export function socks5Layer(context: LayerContext, secure: boolean, raw: () => Duplex): Duplex {
+  return new Front(context, secure, raw, "SOCKS5", {
     up: [greeting, authenticationOrNothing, request],
     down: [method, statusOrNothing, request],
   });
 }
 
-export function proxyHeaderLayer(context: LayerContext, secure: boolean): Duplex {
-  return new Front(context, secure, "PROXY", { up: [proxyHeader], down: [] });
+export function proxyHeaderLayer(context: LayerContext, secure: boolean, raw: () => Duplex): Duplex {
+  return new Front(context, secure, raw, "PROXY", { up: [proxyHeader], down: [] });
 }
 
 class Front implements Duplex {
@@ -34,12 +35,15 @@ class Front implements Duplex {
   constructor(
     private readonly context: LayerContext,
     private readonly secure: boolean,
+    private readonly raw: () => Duplex,
     private readonly kind: string,
     private readonly steps: Readonly<Record<Direction, readonly Step[]>>,
   ) {}
 
   bytes(direction: Direction, bytes: Bytes, mark: Mark): void {
     if (this.through(direction)) {
+      // What waited when the other direction failed.
+      if (this.queues[direction].length > 0) this.release(direction);
       this.layer().bytes(direction, bytes, mark);
       return;
     }
@@ -81,11 +85,13 @@ class Front implements Duplex {
     this.queues[direction].takeAll((bytes, mark) => this.layer().bytes(direction, bytes, mark));
   }
 
-  private fail(direction: Direction, mark: Mark): void {
+  private fail(_direction: Direction, mark: Mark): void {
     const { client, server } = this.context.flow;
     const detail = { kind: this.kind, flow: `${client} -> ${server}` };
     this.context.note({ code: "proxy.malformed", place: placeOf(mark), detail });
-    this.at[direction] = this.steps[direction].length;
+    this.inner ??= this.raw();
+    this.at.up = this.steps.up.length;
+    this.at.down = this.steps.down.length;
   }
 }
 

@@ -28,7 +28,9 @@ export function sniffUp(bytes: Bytes): Protocol | "more" {
   return verdict(fits);
 }
 
-export function sniffDown(bytes: Bytes): Protocol | "more" {
+/** `greeted`: the client's bytes so far are a SOCKS5 greeting, which the server's answer must confirm. */
+export function sniffDown(bytes: Bytes, greeted: boolean): Protocol | "more" {
+  if (greeted && bytes[0] === 5) return bytes.length < 2 ? "more" : "socks5";
   return verdict([
     ["tls", startsTls(bytes)],
     ["http1", startsHttpResponse(bytes)],
@@ -123,17 +125,28 @@ function startsProxyHeader(bytes: Bytes): Fit {
   return word === "no" ? prefixFit(bytes, proxySignature) : word;
 }
 
-/** RFC 1928 3: the greeting is all that the client sends until it is answered; the request that follows it is known by its front. */
+/** A whole SOCKS5 greeting and nothing else: version, number of methods, methods. RFC 1928 3. */
+export function isGreeting(bytes: Bytes): boolean {
+  return bytes[0] === 5 && bytes.length > 2 && bytes.length === 2 + bytes[1]! && sensibleMethods(bytes.subarray(2));
+}
+
+/** After its greeting the client waits for an answer; where the answer was not captured, the next message must fit, too. */
 function startsSocks5(bytes: Bytes): Fit {
   if (bytes.length === 0) return "more";
-  if (bytes[0] !== 5) return "no";
-  if (bytes.length < 2) return "more";
-  const count = bytes[1]!;
-  if (count === 0) return "no";
-  for (const method of bytes.subarray(2, 2 + count)) if (method > 9 && method < 0x80) return "no";
-  if (bytes.length < 2 + count) return "more";
-  const next = bytes[2 + count];
-  return next === undefined || next === 5 || next === 1 ? "yes" : "no";
+  if (bytes[0] !== 5 || bytes[1] === 0) return "no";
+  const end = 2 + (bytes[1] ?? 0);
+  if (!sensibleMethods(bytes.subarray(2, end))) return "no";
+  if (bytes.length < end + 4) return "more";
+  const [version, command, reserved, type] = bytes.subarray(end, end + 4);
+  // RFC 1929: user name and password.
+  if (version === 1) return command! > 0 ? "yes" : "no";
+  const request = version === 5 && command! >= 1 && command! <= 3 && reserved === 0;
+  return request && (type === 1 || type === 3 || type === 4) ? "yes" : "no";
+}
+
+/** Methods 0 to 9 are assigned, those from 128 on are private. */
+function sensibleMethods(methods: Bytes): boolean {
+  return methods.every((method) => method <= 9 || (method >= 0x80 && method < 0xff));
 }
 
 /** A server may speak first in HTTP/2: its preface is a SETTINGS frame. RFC 9113 3.4. */

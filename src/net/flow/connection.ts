@@ -218,15 +218,10 @@ export class Connection implements StreamOwner, Stack {
     }
     const layer = innerSwitch(this, flow, { alpn: null, secure: false, midway: !this.synSeen, depth: 0 });
     this.layer = layer;
-    for (const stream of this.streams) {
-      const ended = stream.isOver && stream.side !== side;
-      if (ended)
-        layer.end(
-          this.direction(stream),
-          this.resetSide === undefined ? "complete" : "reset",
-          this.endedBy("complete"),
-          this.lastMark(),
-        );
+    const other = this.streams[side === 0 ? 1 : 0];
+    if (other.isOver) {
+      const reason = this.resetSide === undefined ? "complete" : "reset";
+      layer.end(this.direction(other), reason, this.endedBy(reason), this.lastMark());
     }
     return layer;
   }

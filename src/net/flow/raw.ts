@@ -1,12 +1,14 @@
 /** A connection whose protocol nobody here knows, as one exchange of raw bytes; dialects may know it by its first bytes. */
 import type { Bytes } from "../../core/bytes.js";
 import type { Mark } from "../../core/mark.js";
-import type { Direction, Exchange, GapReason } from "../../model/exchange.js";
+import type { Direction, Exchange, GapReason, StreamEvent } from "../../model/exchange.js";
 import type { Duplex, EndReason, LayerContext } from "../duplex.js";
+
+type End = Pick<Extract<StreamEvent, { kind: "end" }>, "reason" | "by" | "mark">;
 
 export class RawExchange implements Duplex {
   private exchange: Exchange | undefined;
-  private readonly over: Record<Direction, boolean> = { up: false, down: false };
+  private readonly over: Record<Direction, End | undefined> = { up: undefined, down: undefined };
 
   constructor(private readonly context: LayerContext) {}
 
@@ -28,11 +30,10 @@ export class RawExchange implements Duplex {
   }
 
   end(direction: Direction, reason: EndReason, by: "client" | "server" | null, mark: Mark): void {
-    if (this.over[direction]) return;
-    this.over[direction] = true;
+    if (this.over[direction] !== undefined) return;
+    this.over[direction] = { reason, by, mark };
     // A connection that ends without a byte is no exchange.
-    if (this.exchange === undefined) return;
-    this.context.sink({ kind: "end", exchange: this.exchange, direction, reason, by, mark });
+    if (this.exchange !== undefined) this.emitEnd(this.exchange, direction);
   }
 
   private open(mark: Mark): Exchange {
@@ -49,10 +50,13 @@ export class RawExchange implements Duplex {
     };
     this.context.sink({ kind: "open", exchange: this.exchange });
     // The first byte of one direction may come after the end of the other.
-    for (const direction of ["up", "down"] as const) {
-      if (!this.over[direction]) continue;
-      this.context.sink({ kind: "end", exchange: this.exchange, direction, reason: "complete", by: null, mark });
-    }
+    this.emitEnd(this.exchange, "up");
+    this.emitEnd(this.exchange, "down");
     return this.exchange;
+  }
+
+  private emitEnd(exchange: Exchange, direction: Direction): void {
+    const end = this.over[direction];
+    if (end !== undefined) this.context.sink({ kind: "end", exchange, direction, ...end });
   }
 }

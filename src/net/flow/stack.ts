@@ -72,9 +72,9 @@ function build(stack: Stack, context: LayerContext, protocol: Protocol, secure: 
       context.protocol("http2");
       return layers.http2(context, secure);
     case "socks5":
-      return socks5Layer(context, secure);
+      return socks5Layer(context, secure, () => layers.raw(context));
     case "proxy-header":
-      return proxyHeaderLayer(context, secure);
+      return proxyHeaderLayer(context, secure, () => layers.raw(context));
     case "raw":
       return layers.raw(context);
     default:

@@ -6,7 +6,7 @@ import { type Bytes, concat, keep, noBytes } from "../../core/bytes.js";
 import type { Mark } from "../../core/mark.js";
 import type { Direction, GapReason } from "../../model/exchange.js";
 import type { Duplex, EndReason } from "../duplex.js";
-import { type Protocol, sniffBytes, sniffDown, sniffMidway, sniffUp } from "../sniff.js";
+import { isGreeting, type Protocol, sniffBytes, sniffDown, sniffMidway, sniffUp } from "../sniff.js";
 
 export interface SwitchOptions {
   /** The beginning was not captured: what looks like nothing may be the middle of something. */
@@ -86,7 +86,7 @@ export class ProtocolSwitch implements Duplex {
   private sniff(direction: Direction, bytes: Bytes, mark: Mark): void {
     const front = this.front[direction];
     const joined = front.length === 0 ? bytes : concat([front, bytes]);
-    let found = direction === "up" ? sniffUp(joined) : sniffDown(joined);
+    let found = direction === "up" ? sniffUp(joined) : sniffDown(joined, isGreeting(this.front.up));
     if (found === "raw" && this.midway) found = sniffMidway(bytes, direction === "up") ?? "raw";
     // A request line longer than any server takes is none.
     if (found === "more" && joined.length >= sniffBytes) found = "raw";
