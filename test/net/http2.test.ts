@@ -123,6 +123,7 @@ const rows: readonly Row[] = [
       down(data(1, "ignored")),
     ],
     want: [{ down: "some", ends: ["up complete", "down reset by client"] }],
+    codes: ["http2.after-end"],
   },
   {
     name: "RFC 9113 6.4 RST_STREAM by the server",

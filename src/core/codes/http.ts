@@ -103,6 +103,10 @@ export const httpCodes = {
     text: "Stream {stream} began before the capture or in a gap: its exchange has no method and no path.",
     remedy: captureWhole,
   },
+  "http2.after-end": {
+    severity: "info",
+    text: "{bytes} bytes of DATA ({direction}) came for streams that were already over; they belong to no body.",
+  },
   "http2.goaway": {
     severity: "info",
     text: "The {by} ended an HTTP/2 connection with GOAWAY, error {error}, last stream {stream}.",

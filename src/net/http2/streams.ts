@@ -53,6 +53,8 @@ export class Http2Streams {
   /** Streams that ended without a response head. */
   unanswered = 0;
   pushes = false;
+  /** DATA bytes for streams that were over: a receiver ignores them too. */
+  private readonly ignored: Record<Direction, number> = { up: 0, down: 0 };
   /** Streams whose response head is to come: number -> order of opening, oldest first. */
   private readonly awaiting = new Map<number, number>();
   /** Streams that have their head and may get another block: gRPC's trailers. */
@@ -259,7 +261,11 @@ export class Http2Streams {
 
   data(direction: Direction, id: number, bytes: Bytes, mark: Mark): void {
     const stream = this.open.get(id) ?? this.unknown(direction, id, bytes, mark);
-    if (stream === undefined) return;
+    if (stream === undefined) {
+      if (!this.waiting.has(id)) this.ignored[direction] += bytes.length;
+      return;
+    }
+    if (stream.isOver(direction)) this.ignored[direction] += bytes.length;
     this.active[direction].add(id);
     stream.bytes(direction, bytes, mark);
   }
@@ -329,6 +335,8 @@ export class Http2Streams {
   finish(direction: Direction, reason: EndReason, by: "client" | "server" | null, mark: Mark): void {
     const finish = { reason: reason === "complete" ? "reset" : reason, by, mark } as const;
     this.finished[direction] = finish;
+    const ignored = this.ignored[direction];
+    if (ignored > 0) this.note(direction, "http2.after-end", mark, { bytes: ignored, direction });
     if (direction === "up") for (const id of [...this.waiting.keys()]) this.unseen(id);
     for (const stream of [...this.open.values()]) {
       stream.end(direction, finish.reason, by, mark);
