@@ -14,7 +14,9 @@ import { netWith } from "../../src/net/index.js";
 export const noKeys: KeyLog = { find: () => undefined, knows: () => false, add: () => {}, size: 0, premasters: 0 };
 
 /** A source over bytes in memory, handed out in blocks of the given size. */
-export function memorySource(file: Bytes, blockBytes = file.length || 1): Source {
+export function memorySource(data: Bytes, blockBytes = data.length || 1): Source {
+  // A Buffer's slice() is a view; what sources hand out is plain.
+  const file = new Uint8Array(data);
   return {
     path: "memory",
     *blocks() {
