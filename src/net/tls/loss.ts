@@ -24,6 +24,17 @@ export function lostRecord(before: Loss | undefined, length: number, mark: Mark)
   return { ...loss, records: loss.records + 1, total: add(loss.total, length) };
 }
 
+/**
+ * Content bytes in a loss of `missing` unpadded records; undefined where that cannot be told. A record that did not open may be one of
+ * them or none (sent twice), so it counts only where no bytes are missing beside it.
+ */
+export function contentLost(loss: Loss, missing: number, overhead: number): number | undefined {
+  if (loss.total === undefined) return undefined;
+  if (loss.records > 0 && (loss.bytes !== 0 || missing !== loss.records)) return undefined;
+  const length = loss.total - missing * overhead;
+  return length < 0 ? undefined : length;
+}
+
 function add(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? undefined : a + b;
 }

@@ -7,7 +7,7 @@ import type { Mark } from "../../core/mark.js";
 import type { Direction, GapReason } from "../../model/exchange.js";
 import { messageType } from "./handshake.js";
 import { type Found, KeyRing } from "./key-ring.js";
-import { type Loss, lostBytes, lostRecord } from "./loss.js";
+import { contentLost, type Loss, lostBytes, lostRecord } from "./loss.js";
 import { type HandshakeMessage, MessageJoiner } from "./messages.js";
 import { contentType, type Opened, recordHeaderBytes } from "./opener.js";
 import { type Cut, RecordCutter } from "./records.js";
@@ -232,9 +232,8 @@ export class Side {
     if (missing === 0 && left?.kind !== "application") return;
     this.joiner.reset();
     const perRecord = sameKeys && dataInEpoch && !this.padded ? opener.overhead : undefined;
-    const length = perRecord === undefined || loss.total === undefined ? undefined : loss.total - missing * perRecord;
-    if (length === 0) return;
-    this.host.lost(this, length === undefined || length < 0 ? undefined : length, loss.why, missing, loss.mark);
+    const length = perRecord === undefined ? undefined : contentLost(loss, missing, perRecord);
+    if (length !== 0) this.host.lost(this, length, loss.why, missing, loss.mark);
   }
 
   private unopened(cut: Cut): void {

@@ -234,6 +234,22 @@ describe("damage", () => {
     expect(run.text("down")).toBe(texts.filter((_, i) => i !== 3).join(""));
   });
 
+  it("a record that comes twice is no measure of what is lost", () => {
+    const { talk, start, parts, texts } = longTalk(0x1302);
+    const run = new Run(talk.keylog()).feed(start).bytes("down", concat([...parts.slice(0, 3), parts[2]!]));
+    run
+      .gap("down", parts[3]!.length)
+      .bytes("down", concat(parts.slice(4)))
+      .end();
+    expect(run.text("down")).toBe(texts.filter((_, i) => i !== 3).join(""));
+    expect(run.gapsAndEnds[0]).toBe("gap down undefined undecrypted");
+    const twice = new Run(talk.keylog())
+      .feed(start)
+      .bytes("down", concat([parts[0]!, parts[0]!, ...parts.slice(1)]))
+      .end();
+    expect([twice.text("down"), twice.gapsAndEnds[0]]).toEqual([texts.join(""), "end up complete"]);
+  });
+
   it("nothing but damage: the direction is given up", () => {
     const { talk, start, parts } = longTalk(0x1302);
     for (const part of parts.slice(5)) part[9]! ^= 1;
