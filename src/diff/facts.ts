@@ -26,25 +26,11 @@ const mostDiffs = 50;
 
 export function factDiffs(a: Printable, b: Printable): readonly FactDiff[] {
   const diffs: FactDiff[] = [];
-  compare(a, b, "", diffs, { a: new Marks(), b: new Marks() });
+  compare(a, b, "", diffs);
   return diffs;
 }
 
-/** Random ids and hashes by order of first appearance, so that the same part played by another id is the same. */
-class Marks {
-  private readonly known = new Map<string, string>();
-
-  of(text: string): string {
-    if (!looksRandom(text)) return text;
-    let mark = this.known.get(text);
-    if (mark === undefined) {
-      mark = `id ${this.known.size + 1}`;
-      this.known.set(text, mark);
-    }
-    return mark;
-  }
-}
-
+/** Random ids, hashes and times: another recording has others in the same part. */
 function looksRandom(text: string): boolean {
   return (
     /[0-9a-f]{8}-[0-9a-f]{4}-/i.test(text) ||
@@ -54,44 +40,32 @@ function looksRandom(text: string): boolean {
   );
 }
 
-function compare(
-  a: Printable | undefined,
-  b: Printable | undefined,
-  path: string,
-  diffs: FactDiff[],
-  marks: { a: Marks; b: Marks },
-): void {
+function compare(a: Printable | undefined, b: Printable | undefined, path: string, diffs: FactDiff[]): void {
   if (diffs.length >= mostDiffs) return;
-  const [x, y] = [kindOf(a, marks.a), kindOf(b, marks.b)];
+  const [x, y] = [kindOf(a), kindOf(b)];
   if (x.shape !== y.shape || x.text !== y.text) {
     diffs.push({ path, a: x.text, b: y.text });
     return;
   }
-  if (x.shape === "list") compareLists(a as readonly Printable[], b as readonly Printable[], path, diffs, marks);
-  if (x.shape === "object") compareObjects(a as Fields, b as Fields, path, diffs, marks);
+  if (x.shape === "list") compareLists(a as readonly Printable[], b as readonly Printable[], path, diffs);
+  if (x.shape === "object") compareObjects(a as Fields, b as Fields, path, diffs);
 }
 
 type Fields = { readonly [key: string]: Printable | undefined };
 
-function compareLists(
-  a: readonly Printable[],
-  b: readonly Printable[],
-  path: string,
-  diffs: FactDiff[],
-  marks: { a: Marks; b: Marks },
-): void {
+function compareLists(a: readonly Printable[], b: readonly Printable[], path: string, diffs: FactDiff[]): void {
   if (a.length !== b.length) diffs.push({ path: `${path}.length`, a: String(a.length), b: String(b.length) });
-  for (let i = 0; i < Math.min(a.length, b.length); i++) compare(a[i], b[i], `${path}[${i}]`, diffs, marks);
+  for (let i = 0; i < Math.min(a.length, b.length); i++) compare(a[i], b[i], `${path}[${i}]`, diffs);
 }
 
-function compareObjects(a: Fields, b: Fields, path: string, diffs: FactDiff[], marks: { a: Marks; b: Marks }): void {
+function compareObjects(a: Fields, b: Fields, path: string, diffs: FactDiff[]): void {
   for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
     if (ignored.has(key) || /heartbeat|(bytes|Ms)$/i.test(key)) continue;
-    compare(a[key], b[key], path === "" ? key : `${path}.${key}`, diffs, marks);
+    compare(a[key], b[key], path === "" ? key : `${path}.${key}`, diffs);
   }
 }
 
-function kindOf(value: Printable | undefined, marks: Marks): { shape: string; text: string } {
+function kindOf(value: Printable | undefined): { shape: string; text: string } {
   if (value === undefined || value === null) return { shape: "absent", text: "absent" };
   if (value instanceof Place) return { shape: "place", text: "a place" };
   if (value instanceof Sensitive) return { shape: "text", text: "a text" };
@@ -99,5 +73,8 @@ function kindOf(value: Printable | undefined, marks: Marks): { shape: string; te
   if (Array.isArray(value)) return { shape: "list", text: "a list" };
   if (typeof value === "object") return { shape: "object", text: "an object" };
   if (typeof value === "number" || typeof value === "bigint") return { shape: "number", text: "a number" };
-  return { shape: typeof value, text: typeof value === "string" ? marks.of(value) : String(value) };
+  return {
+    shape: typeof value,
+    text: typeof value === "string" ? (looksRandom(value) ? "an id" : value) : String(value),
+  };
 }
