@@ -3,7 +3,8 @@
  * 8. A batch decodes as a whole or not at all; applying stops at the first operation that does not fit.
  */
 import type { CborArray, CborValue } from "../../decode/cbor.js";
-import { clip, isArray, isCount, isMap, kindOf } from "./shape.js";
+import { GrowingText } from "./growing-text.js";
+import { clip, isArray, isCount, kindOf } from "./shape.js";
 
 export type Segment = string | number;
 export type Path = readonly Segment[];
@@ -124,12 +125,23 @@ function isPermutation(list: CborArray): boolean {
   return true;
 }
 
-type MutableMap = Map<string, CborValue>;
-type MutableArray = CborValue[];
+/** What a replica holds: as decoded, but for long texts that were appended to. */
+export type ReplicaValue = CborValue | GrowingText;
+type MutableMap = Map<string, ReplicaValue>;
+type MutableArray = ReplicaValue[];
+
+/** Texts below this many units are plain strings. */
+const longText = 1024;
 
 /** The value of one replicated state. It owns what it holds and changes it in place. */
 export class Replica {
-  value: CborValue | undefined = undefined;
+  /** For a look at it; nested texts may be growing ones. */
+  value: ReplicaValue | undefined = undefined;
+
+  /** The value with all its texts joined. */
+  whole(): CborValue | undefined {
+    return this.value === undefined ? undefined : joined(this.value);
+  }
 
   /** Null, or what did not fit; operations before it stay applied. */
   apply(ops: readonly Op[]): string | null {
@@ -147,14 +159,14 @@ export class Replica {
         return null;
       case "p": {
         const list = this.find(op.path, op.path.length);
-        if (!isArray(list)) return unresolved(op);
+        if (!Array.isArray(list)) return unresolved(op);
         splice(list as MutableArray, op.index, op.remove, op.items);
         return null;
       }
       case "m": {
         const list = this.find(op.path, op.path.length);
-        if (!isArray(list) || list.length !== op.permutation.length) return unresolved(op);
-        const old = list.slice();
+        if (!Array.isArray(list) || list.length !== op.permutation.length) return unresolved(op);
+        const old = list.slice() as MutableArray;
         for (const [i, from] of op.permutation.entries()) (list as MutableArray)[i] = old[from]!;
         return null;
       }
@@ -166,7 +178,7 @@ export class Replica {
   private child(op: Extract<Op, { verb: "s" | "d" | "a" | "t" }>): string | null {
     const parent = this.find(op.path, op.path.length - 1);
     const last = op.path[op.path.length - 1]!;
-    if (isArray(parent)) {
+    if (Array.isArray(parent)) {
       const list = parent as MutableArray;
       if (typeof last !== "number" || last > list.length || (last === list.length && op.verb !== "s"))
         return unresolved(op);
@@ -175,7 +187,7 @@ export class Replica {
       else return edit(op, list[last], (text) => (list[last] = text));
       return null;
     }
-    if (!isMap(parent)) return unresolved(op);
+    if (!(parent instanceof Map)) return unresolved(op);
     const map = parent as MutableMap;
     const key = String(last);
     if (op.verb === "s") map.set(key, op.value);
@@ -184,12 +196,12 @@ export class Replica {
     return null;
   }
 
-  private find(path: Path, depth: number): CborValue | undefined {
+  private find(path: Path, depth: number): ReplicaValue | undefined {
     let node = this.value;
     for (let i = 0; i < depth && node !== undefined; i++) {
       const segment = path[i]!;
-      if (isArray(node)) node = typeof segment === "number" ? node[segment] : undefined;
-      else node = isMap(node) ? node.get(String(segment)) : undefined;
+      if (Array.isArray(node)) node = typeof segment === "number" ? (node[segment] as ReplicaValue) : undefined;
+      else node = node instanceof Map ? node.get(String(segment)) : undefined;
     }
     return node;
   }
@@ -197,12 +209,30 @@ export class Replica {
 
 function edit(
   op: Extract<Op, { verb: "a" | "t" }>,
-  value: CborValue | undefined,
-  store: (text: string) => unknown,
+  value: ReplicaValue | undefined,
+  store: (text: ReplicaValue) => unknown,
 ): string | null {
+  if (value instanceof GrowingText) {
+    if (op.verb === "a") value.append(op.text);
+    else value.dropFront(op.count);
+    return null;
+  }
   if (typeof value !== "string") return unresolved(op);
-  store(op.verb === "a" ? value + op.text : value.slice(op.count));
+  if (op.verb === "t") store(value.slice(op.count));
+  else if (value.length + op.text.length < longText) store(value + op.text);
+  else {
+    const text = new GrowingText(value);
+    text.append(op.text);
+    store(text);
+  }
   return null;
+}
+
+function joined(value: ReplicaValue): CborValue {
+  if (value instanceof GrowingText) return value.toString();
+  if (Array.isArray(value)) return (value as readonly ReplicaValue[]).map(joined);
+  if (!(value instanceof Map)) return value;
+  return new Map([...value].map(([key, item]) => [key, joined(item)]));
 }
 
 /** As Array.prototype.splice, without spreading a long list over call arguments. */

@@ -22,10 +22,10 @@ export function connectionJson(connection: Connection): Printable {
       mode: subscription.mode,
       target: subscription.target === null ? null : subscription.target.sessionId === null ? "server" : "session",
       state: subscription.state,
-      values: [...subscription.values()].map(({ state, sequence, value }) => ({
+      values: [...subscription.values()].map(({ state, sequence, whole }) => ({
         state,
         sequence,
-        value: value === undefined ? null : content(value),
+        value: content(whole() ?? null),
       })),
     })),
     attachments: attachments.all.length,

@@ -85,7 +85,7 @@ class PiSession implements Session {
       conversations,
       turns,
       blobs: null,
-      extra: mine.length === 0 ? {} : { pi: { connections: mine.map(connectionJson) } },
+      extra: extraOf(mine),
       notes: [],
       givenBack: new Set(all.filter((connection) => !isPi(connection)).map((connection) => connection.exchange.id)),
       verdicts: (wanted): Iterable<Verdict> => runRules(mine, turnOf, wanted),
@@ -210,6 +210,16 @@ class PiSession implements Session {
     connection.note({ what: "cut", have, declared, end }, at);
     this.tools.note({ code: "pi.stream-cut", place, detail: { have, declared: declared ?? "unknown" } });
   }
+}
+
+/** Built when a report asks for it: it names every request. */
+function extraOf(connections: readonly Connection[]): DialectResult["extra"] {
+  if (connections.length === 0) return {};
+  return {
+    get pi() {
+      return { connections: connections.map(connectionJson) };
+    },
+  };
 }
 
 type EndReason = "complete" | "reset" | "capture-ended";

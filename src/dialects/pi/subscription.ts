@@ -2,7 +2,7 @@
 import type { Words } from "../../core/printable.js";
 import type { CborArray, CborValue } from "../../decode/cbor.js";
 import type { Address, Instance, ServiceMode, Snapshot, Update } from "./chord.js";
-import { DeltaDecoder, isBatchOfText, type Op, opsText, pathText, Replica } from "./delta.js";
+import { DeltaDecoder, isBatchOfText, type Op, opsText, pathText, Replica, type ReplicaValue } from "./delta.js";
 import type { Target } from "./envelope.js";
 import type { OddityOf, SubscriptionFact } from "./facts.js";
 import { isArray } from "./shape.js";
@@ -85,12 +85,19 @@ export class Subscription implements SubscriptionFact {
     };
   }
 
-  /** Every state with its last sequence and value, in order of appearance. */
-  *values(): Generator<{ readonly state: string; readonly sequence: number; readonly value: CborValue | undefined }> {
+  /** Every state with its last sequence and value (undefined: not known), in order of appearance. */
+  *values(): Generator<{
+    readonly state: string;
+    readonly sequence: number;
+    readonly value: ReplicaValue | undefined;
+    /** The value with all its texts joined. */
+    whole(): CborValue | undefined;
+  }> {
     for (const instance of this.live.values()) {
-      for (const [name, track] of instance.states) {
-        const value = track.lost ? undefined : track.replica.value;
-        yield { state: this.label(instance.address, name), sequence: track.sequence, value };
+      for (const [name, { lost, replica, sequence }] of instance.states) {
+        const value = lost ? undefined : replica.value;
+        const whole = () => (lost ? undefined : replica.whole());
+        yield { state: this.label(instance.address, name), sequence, value, whole };
       }
     }
   }

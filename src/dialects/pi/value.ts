@@ -1,7 +1,8 @@
 /** CBOR values on their way to an output: printable trees, and a few words that say what a value is. Content is marked private. */
 import { type Printable, privately, type Sensitive, secretly, type Words } from "../../core/printable.js";
 import type { CborValue } from "../../decode/cbor.js";
-import type { Path } from "./delta.js";
+import type { Path, ReplicaValue } from "./delta.js";
+import { GrowingText } from "./growing-text.js";
 import { isArray, isMap } from "./shape.js";
 
 /** Property names whose values are credentials in any application's service. */
@@ -40,7 +41,7 @@ function toPrintable(value: CborValue, marked: boolean, secret: boolean): Printa
 }
 
 /** JSON-like text of at most about `room` characters, cut in the middle where it is longer. */
-export function brief(value: CborValue | undefined, room = 60, secret = false): Words {
+export function brief(value: ReplicaValue | undefined, room = 60, secret = false): Words {
   const writer = new BriefWriter(room);
   writer.write(value, secret);
   return writer.words;
@@ -51,28 +52,28 @@ class BriefWriter {
 
   constructor(private room: number) {}
 
-  write(value: CborValue | undefined, secret: boolean): void {
+  write(value: ReplicaValue | undefined, secret: boolean): void {
     if (value === undefined) this.put("nothing");
-    else if (typeof value === "string") this.text(value, secret);
+    else if (value instanceof GrowingText || typeof value === "string") this.text(value, secret);
     else if (value instanceof Uint8Array) this.put(`${value.length} B`);
-    else if (isArray(value)) this.list(value, secret);
-    else if (isMap(value)) this.map(value, secret);
+    else if (Array.isArray(value)) this.list(value, secret);
+    else if (value instanceof Map) this.map(value, secret);
     else this.put(String(value));
   }
 
-  private text(value: string, secret: boolean): void {
+  private text(value: string | GrowingText, secret: boolean): void {
+    const keep = Math.max(8, this.room);
+    const start = typeof value === "string" ? value.slice(0, keep) : value.prefix(keep);
     if (secret) {
-      this.words.push(secretly(value));
+      this.words.push(secretly(typeof value === "string" ? value : start));
       this.room -= 8;
       return;
     }
-    const keep = Math.max(8, this.room);
-    const shown = value.length > keep ? `${value.slice(0, keep)}…` : value;
-    this.words.push(privately(JSON.stringify(shown)));
-    this.room -= shown.length + 2;
+    this.words.push(privately(JSON.stringify(value.length > keep ? `${start}…` : start)));
+    this.room -= start.length + 2;
   }
 
-  private list(list: readonly CborValue[], secret: boolean): void {
+  private list(list: readonly ReplicaValue[], secret: boolean): void {
     this.put("[");
     for (const [i, item] of list.entries()) {
       if (i > 0) this.put(", ");
@@ -85,7 +86,7 @@ class BriefWriter {
     this.put("]");
   }
 
-  private map(map: ReadonlyMap<string, CborValue>, secret: boolean): void {
+  private map(map: ReadonlyMap<string, ReplicaValue>, secret: boolean): void {
     this.put("{");
     let left = map.size;
     for (const [key, item] of map) {

@@ -146,7 +146,7 @@ describe("delta operations (pi page, section 8)", () => {
       const fault = replica.apply(decoded.ops);
       if (fault !== null) return fault;
     }
-    return plain(replica.value);
+    return plain(replica.whole());
   };
 
   it.each<[string, unknown, unknown[], unknown]>([
@@ -254,6 +254,22 @@ describe("delta operations (pi page, section 8)", () => {
     ["a segment of a text", [["s", ["t", 0], "x"]]],
   ])("does not apply %s", (_, batch) => {
     expect(apply({ t: "", n: 1, l: [1, 2] }, batch)).toContain("does not fit the value at");
+  });
+
+  it("lets a long text grow and shrink by many operations", () => {
+    let text = "x".repeat(900);
+    const batches: unknown[][] = [[["s", ["t"], text]]];
+    for (let i = 0; i < 3000; i++) {
+      const more = `<${i}😀>`;
+      const cut = i % 3 === 0 ? 11 : 0;
+      batches.push([
+        ["a", ["t"], more],
+        ["t", cut],
+      ]);
+      text = (text + more).slice(cut);
+    }
+    expect(apply({}, ...batches)).toEqual({ t: text });
+    expect(apply({}, ...batches, [["t", ["t"], 1e9]], [["a", ["t"], "end"]])).toEqual({ t: "end" });
   });
 
   it("splices a long list without spreading it over arguments", () => {
