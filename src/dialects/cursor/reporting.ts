@@ -23,7 +23,7 @@ export function reportEpoch(turn: CursorTurn, intake: Intake): void {
 function kinds(turn: CursorTurn, intake: Intake): void {
   const { note } = intake;
   const faults = turn.call?.downlink.faults;
-  for (const unknown of faults?.branches.list ?? []) {
+  for (const unknown of [...(faults?.branches.list ?? []), ...(faults?.newer.list ?? [])]) {
     if (unknown.kind.includes("unknown:"))
       note({ code: "cursor.unknown-branch", place: unknown.place, detail: { kind: unknown.kind } });
   }

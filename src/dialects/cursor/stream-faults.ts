@@ -54,6 +54,8 @@ export class StreamFaults {
   readonly decoding = new Examples<DecodeNote>();
   /** No branch, several branches, or one that the schema does not have (T15). */
   readonly branches = new Examples<FrameNote & { readonly count: number }>();
+  /** A branch inside the branch that the schema does not have. */
+  readonly newer = new Examples<FrameNote>();
   /** Frames with fields that the schema does not have. */
   readonly unknown = new Examples<FrameNote>();
   compressed = 0;
@@ -75,6 +77,7 @@ export class StreamFaults {
     if (decoded.faults.length > 0) this.decoding.add({ place: message.place, ordinal, kind, faults: decoded.faults });
     if (branches !== 1 && kind !== "ttft_breakdown")
       this.branches.add({ ...note(message, ordinal, kind), count: branches });
+    if (kind.includes(".unknown:")) this.newer.add(note(message, ordinal, kind));
     if (decoded.unknownCount > 0) this.unknown.add(note(message, ordinal, kind));
   }
 }

@@ -2,6 +2,7 @@
 import { exchanges, type HttpExchange, host } from "../../../fixtures/cursor/make/http.mjs";
 import type { Talk } from "../../../fixtures/cursor/make/script.mjs";
 import { SpillStore } from "../../../src/capture/spill.js";
+import { noBytes } from "../../../src/core/bytes.js";
 import { DiagnosticLog, type DiagnosticRow } from "../../../src/core/diagnostic.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import type { Mark } from "../../../src/core/mark.js";
@@ -193,8 +194,14 @@ function packetEvents(sent: Sent, n: number): Timed[] {
   const out: Timed[] = [];
   const add = (ms: number, event: NeckEvent) => out.push({ at: ms, n, event });
   add(exchange.start, { kind: "open", exchange: made });
-  for (const event of sideEvents(made, "up", exchange.requestBody, sent.up ?? {}, at(exchange.start)))
-    add(exchange.start, event);
+  if (exchange.requestPieces === undefined) {
+    const up = sideEvents(made, "up", exchange.requestBody, sent.up ?? {}, at(exchange.start));
+    for (const event of up) add(exchange.start, event);
+  } else {
+    for (const piece of exchange.requestPieces)
+      for (const event of sideEvents(made, "up", piece.bytes, { end: "none" }, at(piece.at))) add(piece.at, event);
+    for (const event of sideEvents(made, "up", noBytes, sent.up ?? {}, at(exchange.end))) add(exchange.end, event);
+  }
   const first = exchange.pieces[0]?.at ?? exchange.end;
   if (sent.down?.noHead !== true) add(first, headEvent(made, exchange, at(first)));
   const down = sent.down ?? {};
