@@ -13,7 +13,7 @@ const allowed = {
   net: ["core", "model", "capture"],
   har: ["core", "model", "capture"],
   decode: ["core", "model"],
-  store: ["core", "model", "decode"],
+  store: ["core", "model", "decode", "dialects"],
   dialects: ["core", "model", "decode"],
   check: ["core", "model"],
   report: ["core", "model"],

@@ -2,11 +2,13 @@
  * Joins the boxes: inputs -> neck -> framing -> dialects -> rules -> Analysis. docs/architecture.md has the picture. Everything is
  * synchronous; only `onEvent` and `onProgress` are called before the end.
  */
+
 import { type KeyLog, keyLog } from "./capture/keylog.js";
 import { keyLogFile } from "./capture/keylog-file.js";
 import { readRaw } from "./capture/raw.js";
 import { SpillStore } from "./capture/spill.js";
 import { type CheckOptions, catalogue, defaultCheckOptions, runChecks } from "./check/index.js";
+import type { Bytes } from "./core/bytes.js";
 import { DiagnosticLog, type Note } from "./core/diagnostic.js";
 import { CursorWireError } from "./core/errors.js";
 import type { Limits } from "./core/limits.js";
@@ -23,6 +25,7 @@ import type { Schemas } from "./model/schema.js";
 import { type InputsResult, readInputs } from "./pipeline/inputs.js";
 import { Router } from "./pipeline/router.js";
 import { unclaimedLine } from "./pipeline/unclaimed.js";
+import { readChatBlobs } from "./store/index.js";
 
 export interface PipelineOptions {
   /** Captures, in command-line order; "-" is standard input. */
@@ -43,6 +46,8 @@ export interface PipelineOptions {
   /** The capture may still grow: key logs are read again as it does. */
   readonly live?: boolean;
   readonly checks?: CheckOptions;
+  /** Session stores that resolve blobs the capture never showed. */
+  readonly stores?: readonly string[];
   onEvent?(event: SessionEvent): void;
   /** Sees every event of the neck before anything is made of it: heads (their secrets must not be printed), bodies for `show`. */
   onNeck?(event: NeckEvent): void;
@@ -98,6 +103,25 @@ class Pipeline {
     return this.analysis(router, read, results);
   }
 
+  private storedHandles: Map<string, number> | undefined;
+
+  /** Read when the first blob is missed: most captures need no store. */
+  private stored(id: string): Bytes | undefined {
+    const { stores } = this.options;
+    if (stores === undefined || stores.length === 0) return undefined;
+    if (this.storedHandles === undefined) {
+      const handles = new Map<string, number>();
+      readChatBlobs(
+        stores,
+        (blob, data) => handles.set(blob, this.spill.put(data)),
+        (path, why) => this.note({ code: "store.unreadable", detail: { path, why } }),
+      );
+      this.storedHandles = handles;
+    }
+    const handle = this.storedHandles.get(id);
+    return handle === undefined ? undefined : this.spill.get(handle);
+  }
+
   private emitUnclaimed(message: StreamMessage, looks: string | null): void {
     const frame = unclaimedLine(message, this.options.schemas, looks);
     if (frame !== undefined) this.options.onEvent?.({ kind: "frame", frame });
@@ -107,7 +131,13 @@ class Pipeline {
     const { keylogs, sslkeylogfile } = this.options;
     for (const path of keylogs) this.keyFiles.push(keyLogFile(path, this.keys, this.note));
     if (keylogs.length > 0 || sslkeylogfile === undefined || sslkeylogfile === "") return;
-    this.keyFiles.push(keyLogFile(sslkeylogfile, this.keys, this.note));
+    try {
+      this.keyFiles.push(keyLogFile(sslkeylogfile, this.keys, this.note));
+    } catch (error) {
+      // The variable may be left over from something else: the capture is still worth reading.
+      if (!(error instanceof CursorWireError)) throw error;
+      this.note({ code: "keylog.unreadable", detail: { path: sslkeylogfile, reason: error.message } });
+    }
     this.keyInputs.push({ path: sslkeylogfile, format: "keylog", bytes: 0, sha256: null, producer: null });
   }
 
@@ -129,6 +159,7 @@ class Pipeline {
         wantFrames: options.wantFrames,
         wantSteps: options.wantSteps,
         emit: (event) => options.onEvent?.(event),
+        stored: (id) => this.stored(id),
         lost: () => this.log.list().some((row) => row.severity !== "info" && losesBytes.test(row.code)),
       }),
     }));

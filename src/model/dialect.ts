@@ -48,6 +48,8 @@ export interface SessionTools {
    * that were not decrypted, a file cut off): what is absent may then just be unseen. Asked when the session finishes. Absent: no.
    */
   lost?(): boolean;
+  /** Content of a blob from a session store that the user gave (`--store`); undefined where none holds it. */
+  stored?(id: string): Bytes | undefined;
 }
 
 /** Live events: `frames` prints the first kind, `analyze --follow` the others. */

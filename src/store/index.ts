@@ -1,6 +1,9 @@
 /** Session stores on disk: which kinds there are, and reading them. Databases are opened through a private copy and closed again. */
+
+import type { Bytes } from "../core/bytes.js";
 import type { Rule } from "../model/check.js";
 import type { StoreFile, StoreOptions, StoreReport } from "../model/store.js";
+import { cursorStore, eachChatBlob } from "./cursor.js";
 import { mainFileOf, storeFiles } from "./files.js";
 import type { StoreKind } from "./kind.js";
 import { judgeEmpty, piStore } from "./pi.js";
@@ -8,7 +11,7 @@ import { StoreJudge } from "./rule.js";
 import { type Sqlite, withSqlite } from "./sqlite.js";
 
 /** One row per kind; the first that matches reads the file. */
-export const storeKinds: readonly StoreKind[] = [piStore];
+export const storeKinds: readonly StoreKind[] = [piStore, cursorStore];
 
 /** The catalogue of rules about stores. */
 export const storeRules: readonly Rule[] = storeKinds.flatMap((kind) => kind.rules);
@@ -64,4 +67,16 @@ function readFile(path: string, knownSessions: ReadonlySet<string>, options: Sto
   const { kind, why, sessions } = opened.value;
   const { findings, notCheckable } = judge;
   return { path, kind, why: why === null ? null : `${path} ${why}`, fatal: false, sessions, findings, notCheckable };
+}
+
+/** Every blob of the chat stores among these files; what cannot be read is named by `unreadable`. */
+export function readChatBlobs(
+  paths: readonly string[],
+  use: (id: string, data: Bytes) => void,
+  unreadable: (path: string, why: string) => void,
+): void {
+  for (const path of storeFiles(paths)) {
+    const opened = withSqlite(path, (db) => eachChatBlob(db, use));
+    if (!opened.ok) unreadable(path, opened.why);
+  }
 }

@@ -19,7 +19,7 @@ export const tlsCodes = {
     text: "The key log {path} holds no TLS secret.",
     remedy: recordSecrets,
   },
-  "keylog.unreadable": { severity: "warning", text: "The key log {path} could not be read again: {reason}." },
+  "keylog.unreadable": { severity: "warning", text: "The key log {path} could not be read: {reason}." },
   "tls.no-secret": {
     severity: "warning",
     text: "A TLS {version} connection to {server} stays closed: there is no secret for its client random {clientRandom}.",

@@ -16,34 +16,61 @@ export interface Contents {
   /** undefined: never put. The digest of no bytes is always known. */
   get(digest: string): Bytes | undefined;
   size(digest: string): number | undefined;
+  /** Whether only a session store on disk supplied it. */
+  fromStore(digest: string): boolean;
 }
+
+/** Content of a blob in the session stores that the user gave. */
+export type Stored = (id: string) => Bytes | undefined;
 
 export function digestOf(bytes: Bytes): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-export function contents(store: BlobStore): Contents {
-  return new Store(store);
+export function contents(store: BlobStore, stored: Stored = () => undefined): Contents {
+  return new Store(store, stored);
 }
 
 class Store implements Contents {
   private readonly known = new Map<string, Content>();
+  private readonly onDisk = new Set<string>();
+  private readonly asked = new Set<string>();
 
-  constructor(private readonly store: BlobStore) {}
+  constructor(
+    private readonly store: BlobStore,
+    private readonly stored: Stored,
+  ) {}
 
   put(bytes: Bytes): string {
     const digest = digestOf(bytes);
     if (!this.known.has(digest)) this.known.set(digest, { handle: this.store.put(bytes), size: bytes.length });
+    this.onDisk.delete(digest);
     return digest;
   }
 
   get(digest: string): Bytes | undefined {
-    const content = this.known.get(digest);
+    const content = this.content(digest);
     if (content !== undefined) return this.store.get(content.handle);
     return digest === emptyDigest ? new Uint8Array(0) : undefined;
   }
 
   size(digest: string): number | undefined {
-    return this.known.get(digest)?.size ?? (digest === emptyDigest ? 0 : undefined);
+    return this.content(digest)?.size ?? (digest === emptyDigest ? 0 : undefined);
+  }
+
+  fromStore(digest: string): boolean {
+    return this.onDisk.has(digest);
+  }
+
+  /** What the capture never showed may be in a store; only content that has its id as hash is taken. */
+  private content(digest: string): Content | undefined {
+    const known = this.known.get(digest);
+    if (known !== undefined || this.asked.has(digest) || digest === emptyDigest) return known;
+    this.asked.add(digest);
+    const bytes = this.stored(digest);
+    if (bytes === undefined || digestOf(bytes) !== digest) return undefined;
+    this.put(bytes);
+    this.onDisk.add(digest);
+    return this.known.get(digest);
   }
 }

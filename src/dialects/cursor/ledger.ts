@@ -88,7 +88,7 @@ export class Blobs implements BlobLedger {
   }
 
   get rows(): readonly BlobRow[] {
-    this.rows_ ??= [...this.accounts.values()].flatMap(rowsOf);
+    this.rows_ ??= [...this.accounts.values()].flatMap((account) => rowsOf(account, this.graph));
     return this.rows_;
   }
 
@@ -247,8 +247,12 @@ function requestMessage(turn: CursorTurn, run: RunFacts): { type: string; messag
   return message === undefined ? undefined : { type: run.type === "run" ? RUN_REQUEST : PREWARM, message };
 }
 
-function rowsOf(account: Account): BlobRow[] {
+function rowsOf(account: Account, graph: BlobGraph): BlobRow[] {
   const { id, type, referrers } = account;
+  if (account.supplies.length === 0 && graph.reading.contents.fromStore(id)) {
+    const sources = [{ via: "store" as const, requestId: null, place: null }];
+    return [{ id, bytes: graph.size(id) ?? null, hash: "match", type, sources, referrers, timesSent: 0 }];
+  }
   if (account.supplies.length === 0) {
     const known = id === emptyDigest;
     if (!account.wanted && !known) return [];

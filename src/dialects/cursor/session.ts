@@ -36,7 +36,11 @@ class CursorSession implements Session, Intake {
 
   constructor(readonly tools: SessionTools) {
     this.note = tools.note;
-    this.reading = { schemas: tools.schemas, contents: contents(tools.blobs), store: tools.blobs };
+    this.reading = {
+      schemas: tools.schemas,
+      contents: contents(tools.blobs, (id) => tools.stored?.(id)),
+      store: tools.blobs,
+    };
     this.live = tools.wantSteps ? new LiveSteps(this) : null;
   }
 

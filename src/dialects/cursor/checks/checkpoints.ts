@@ -7,7 +7,7 @@ import { runRequestOf } from "../ledger.js";
 import type { Checkpoint } from "../model.js";
 import type { KvOp } from "../pairs.js";
 import type { CursorTurn } from "../turn.js";
-import { JSON_MESSAGE } from "../types.js";
+import { JSON_MESSAGE, STATE } from "../types.js";
 import { examples, type Judgement, noDownlink } from "./rule.js";
 import { agentTurn, commonPrefix, idsOf, ownSets, reachedOwn, stateAt } from "./states.js";
 
@@ -65,8 +65,10 @@ function publishedTooEarly(turn: CursorTurn, checkpoint: Checkpoint, op: KvOp): 
 export function* closed(turn: CursorTurn, checkpoints: readonly Checkpoint[]): Generator<Judgement> {
   const told = new Set<string>();
   for (const [n, checkpoint] of checkpoints.entries()) {
-    const { closure, missing } = turn.services.blobs.closure(turn, stateAt(turn, checkpoint));
-    const fresh = missing.filter((id) => !told.has(id));
+    const state = stateAt(turn, checkpoint);
+    const { closure, missing } = turn.services.blobs.closure(turn, state);
+    const unseen = closure === "unverifiable" ? turn.services.blobs.graph.unsupplied(STATE, state) : missing;
+    const fresh = unseen.filter((id) => !told.has(id));
     if (fresh.length === 0 || closure === "closed") continue;
     for (const id of fresh) told.add(id);
     const open = closure === "open";
