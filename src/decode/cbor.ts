@@ -5,7 +5,8 @@
  */
 import { isUtf8 } from "node:buffer";
 import { Token, Type, tokensToObject } from "cborg";
-import { asBuffer, type Bytes, latin1, readU16BE, readU32BE } from "../core/bytes.js";
+import { asBuffer, type Bytes, readU16BE, readU32BE } from "../core/bytes.js";
+import { shortAscii } from "./short-ascii.js";
 
 /** Maps keep the sender's key order and any key, `__proto__` included. */
 export type CborValue = null | boolean | number | string | Bytes | CborArray | CborMap;
@@ -98,28 +99,6 @@ const trueToken = new Token(Type.true, true, 1);
 const falseToken = new Token(Type.false, false, 1);
 /** Texts up to this many bytes are looked up before they are decoded. */
 const shortText = 40;
-
-const recent: string[] = new Array(1024).fill("");
-
-/** A short ASCII text, from the last ones seen where it is among them: keys and ids come again in every frame. */
-function shortAscii(data: Bytes, from: number, to: number): string | undefined {
-  let hash = to - from;
-  for (let i = from; i < to; i++) {
-    const byte = data[i]!;
-    if (byte > 0x7f) return undefined;
-    hash = (Math.imul(hash, 31) + byte) | 0;
-  }
-  const slot = hash & 1023;
-  const known = recent[slot]!;
-  if (known.length === to - from) {
-    let i = 0;
-    while (i < known.length && known.charCodeAt(i) === data[from + i]) i++;
-    if (i === known.length) return known;
-  }
-  const text = latin1(data.subarray(from, to));
-  recent[slot] = text;
-  return text;
-}
 
 class StrictTokens {
   itemAt = 0;

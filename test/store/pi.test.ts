@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mutations, writeStore } from "../../fixtures/store/make/pi-store.mjs";
 import type { Words } from "../../src/core/printable.js";
 import { readStores, storeRules } from "../../src/store/index.js";
+import { joinStores } from "../../src/store/join.js";
 import { type EntryKey, rebuild } from "../../src/store/pi/rebuild.js";
 import { fileStem } from "../../src/store/pi/schema.js";
 
@@ -188,5 +189,17 @@ describe("file names (pi page, section 13)", () => {
     ["😀", "~PdgA3g"],
   ])("%s", (id, stem) => {
     expect(fileStem(id)).toBe(stem);
+  });
+});
+
+describe("a capture and stores together", () => {
+  it("are joined by session id", () => {
+    const path = join(folder, "joined.sqlite");
+    writeStore(path);
+    const talks = ["connection-1", "tree", "elsewhere"].map((id) => ({ dialect: "pi", id, turns: [] }));
+    const joined = joinStores(talks, readStores([path]));
+    expect(joined.map((row) => [row.conversation.id, textOf(row.says)])).toEqual([
+      ["tree", `session tree is in ${path}: 12 entries, 4 branches, 3 usage rows`],
+    ]);
   });
 });

@@ -3,10 +3,11 @@ import type { Words } from "../../core/printable.js";
 import { isExact, isKnown, millisBetween } from "../../core/time.js";
 import type { CborValue } from "../../decode/cbor.js";
 import { type Call, type ControlCall, controlCall, controlService, isFault, type Reading, readCall } from "./chord.js";
-import type { Connection, Told } from "./connection.js";
+import type { Connection } from "./connection.js";
 import type { Envelope } from "./envelope.js";
 import type { Expectation, Point, RequestFact } from "./facts.js";
 import { sayCall, sayCatalogue, sayError, sayResult } from "./say.js";
+import type { Told } from "./show.js";
 import type { TurnDraft } from "./turn-draft.js";
 
 type RequestEnvelope = Extract<Envelope, { type: "request" }>;

@@ -3,35 +3,20 @@
  * After a fault of framing, CBOR or envelope a direction is dead, as for the real peers; the other one is still read.
  */
 import type { Mark } from "../../core/mark.js";
-import type { Words } from "../../core/printable.js";
 import { type CborValue, decodeCbor } from "../../decode/cbor.js";
-import type { Pair, Step } from "../../model/conversation.js";
 import type { SessionTools } from "../../model/dialect.js";
 import type { Direction, Exchange, GapReason } from "../../model/exchange.js";
-import type { FrameLine, StreamMessage } from "../../model/message.js";
+import type { StreamMessage } from "../../model/message.js";
 import { Attachments } from "./attachments.js";
 import { Calls } from "./calls.js";
 import { type Envelope, isEnvelopeType, protocolVersion, readEnvelope } from "./envelope.js";
 import type { Oddity, Point } from "./facts.js";
-import { frameValue } from "./frame-value.js";
 import { RequestBook } from "./requests.js";
 import { isMap } from "./shape.js";
+import { showFrame, type Told } from "./show.js";
 import { Side } from "./side.js";
 import { Subscriptions } from "./subscriptions.js";
 import { TurnDraft } from "./turn-draft.js";
-
-/** What a frame turned out to be, for counting, steps and `frames`. */
-export interface Told {
-  readonly home: TurnDraft;
-  readonly kind: string;
-  readonly lane: Step["lane"];
-  readonly says: Words;
-  readonly pair?: Pair;
-  readonly chars?: number;
-  readonly run?: string | null;
-  /** An update that touches a credential. */
-  readonly secret?: boolean;
-}
 
 /** Oddities kept per connection; further ones are counted only. */
 const oddityLimit = 10_000;
@@ -96,7 +81,7 @@ export class Connection {
     if (side.index === 0) this.firstFrame(side);
     const told = this.read(message, at);
     told.home.count(direction, told.kind, message.wireBytes, place, at.when);
-    this.show(message, told);
+    showFrame(this, message, told);
   }
 
   /** Bytes that no frame can be made of. */
@@ -272,51 +257,8 @@ export class Connection {
     return { home: this.own, kind, lane: "control", says: [`not an envelope of version ${protocolVersion}`] };
   }
 
-  private show(message: StreamMessage, told: Told): void {
-    const { tools } = this;
-    if (tools.wantSteps) {
-      const step = this.step(message, told);
-      told.home.addStep(step, told.run ?? null);
-      tools.emit({ kind: "step", title: told.home.conversationId, step });
-    }
-    if (!tools.wantFrames) return;
-    const frame: FrameLine = {
-      message,
-      dialect: "pi",
-      conversationId: told.home.conversationId,
-      requestId: told.home.requestId,
-      channel: "pi",
-      type: "cbor",
-      kind: told.kind,
-      says: told.says,
-      value: () => frameValue(message, told.secret ?? false),
-      unknown: () => [],
-    };
-    tools.emit({ kind: "frame", frame });
-  }
-
-  private step(message: StreamMessage, told: Told): Step {
-    const { when } = message.mark;
-    return {
-      when,
-      until: when,
-      direction: message.direction,
-      channel: "pi",
-      lane: told.lane,
-      kind: told.kind,
-      count: 1,
-      bytes: message.wireBytes,
-      chars: told.chars ?? 0,
-      flags: -1,
-      says: told.says,
-      place: message.place,
-      pair: told.pair ?? null,
-      state: this.stateNow(),
-    };
-  }
-
   /** For state diagrams: how far the connection has come. */
-  private stateNow(): string {
+  get phase(): string {
     if (this.fatalAt !== null) return "refused";
     if (this.serverId === null) return "connecting";
     const session = this.attachments.current?.target?.sessionId;

@@ -3,9 +3,10 @@ import type { Words } from "../../core/printable.js";
 import type { CborValue } from "../../decode/cbor.js";
 import type { StreamMessage } from "../../model/message.js";
 import { isFault, readSnapshot, readUpdate, type Update } from "./chord.js";
-import type { Connection, Told } from "./connection.js";
+import type { Connection } from "./connection.js";
 import type { Envelope } from "./envelope.js";
 import type { Point, RequestFact } from "./facts.js";
+import type { Told } from "./show.js";
 import { type Applied, type Remark, Subscription } from "./subscription.js";
 import type { TurnDraft } from "./turn-draft.js";
 
