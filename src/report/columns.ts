@@ -2,15 +2,17 @@
 import stringWidth from "string-width";
 
 const plainAscii = /^[\x20-\x7e]*$/;
+/** ASCII and the signs the reports themselves use: one cell each, so that string-width is asked for foreign text only. */
+const oneCellEach = /^[\x20-\x7e·×«»‹›–—“”…↑→↓←↵│├└┊▸]*$/;
 
 export function widthOf(text: string): number {
-  return plainAscii.test(text) ? text.length : stringWidth(text);
+  return oneCellEach.test(text) ? text.length : stringWidth(text);
 }
 
 /** At most `width` cells; a cut text ends in "…". */
 export function clip(text: string, width: number): string {
   if (width <= 0) return "";
-  if (plainAscii.test(text)) return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
+  if (oneCellEach.test(text)) return text.length <= width ? text : `${text.slice(0, width - 1)}…`;
   // Nobody sees more than this of it, and string-width is not free.
   const head = text.length > width * 8 ? text.slice(0, width * 8) : text;
   if (head.length === text.length && stringWidth(head) <= width) return text;
