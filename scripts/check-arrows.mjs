@@ -19,8 +19,9 @@ const allowed = {
   report: ["core", "model"],
   diff: ["core", "model"],
   pipeline: ["core", "model", "capture", "net", "har", "decode", "store", "dialects", "check"],
-  cli: ["core", "model", "capture", "decode", "store", "dialects", "check", "report", "diff", "pipeline", "index"],
-  index: ["core", "model", "decode", "store", "dialects", "check", "report", "diff", "pipeline"],
+  cli: ["core", "model", "capture", "decode", "store", "dialects", "check", "report", "diff", "pipeline"],
+  library: ["core", "model", "decode", "check", "report", "diff", "pipeline"],
+  index: ["core", "model", "capture", "decode", "store", "dialects", "check", "report", "pipeline", "library"],
 };
 
 // Only these may use the file system, the process, the clock or randomness.

@@ -4,11 +4,10 @@ import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { type Baseline, parseBaseline } from "../check/baseline.js";
 import { type Config, configFileName, emptyConfig, parseConfig } from "../check/config.js";
 import type { GateOptions } from "../check/gate.js";
-import { type CheckOptions, catalogue } from "../check/index.js";
+import type { CheckOptions } from "../check/index.js";
 import { matchingRules, parseRuleSetting, resolveLevels } from "../check/levels.js";
-import { dialects } from "../dialects/index.js";
 import type { Rule } from "../model/check.js";
-import { storeRules } from "../store/index.js";
+import { allRules } from "../pipeline/catalogue.js";
 import type { Call } from "./call.js";
 import { readUserFile } from "./capture.js";
 
@@ -18,12 +17,6 @@ export interface CheckSettings {
   readonly gate: Omit<GateOptions, "baseline">;
   readonly baseline: Baseline | null;
   readonly stores: readonly string[];
-}
-
-export function allRules(): readonly Rule[] {
-  const rules = [...dialects.flatMap((dialect): readonly Rule[] => dialect.rules), ...storeRules];
-  const seen = new Set<string>();
-  return catalogue(rules.filter((rule) => !seen.has(rule.id) && seen.add(rule.id)));
 }
 
 /** Throws CursorWireError `usage.*` for a file that cannot be used and for rules that do not exist. */
