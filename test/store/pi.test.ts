@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mutations, writeStore } from "../../fixtures/store/make/pi-store.mjs";
 import type { Words } from "../../src/core/printable.js";
-import { readStores, storeRules } from "../../src/store/index.js";
+import { storeRules as allRules, readStores } from "../../src/store/index.js";
 import { joinStores } from "../../src/store/join.js";
 import { type EntryKey, rebuild } from "../../src/store/pi/rebuild.js";
 import { fileStem } from "../../src/store/pi/schema.js";
 
+const storeRules = allRules.filter((rule) => rule.id.startsWith("pi/"));
 let folder = "";
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "store-test-"));
