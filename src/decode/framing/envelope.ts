@@ -76,23 +76,26 @@ function bareFramer(context: FramerContext, first: Bytes, mark: Mark): Framer {
 }
 
 function finishEnvelope(context: FramerContext, options: EnvelopeOptions, message: Prefixed): Framed {
-  const { flags, payload, wireBytes, declared, mark, start, end } = message;
-  const plain = { flags, wireBytes, declared, headerBytes: envelopeHeaderBytes, mark, start, end };
-  if ((flags & COMPRESSED) === 0 || message.fault === "over-limit") {
-    return { ...plain, body: payload, codec: null, fault: message.fault };
-  }
+  const { flags, payload, mark, start, end } = message;
+  if ((flags & COMPRESSED) === 0 || message.fault === "over-limit")
+    return framed(message, payload, null, message.fault);
   const { codec } = options;
   if (codec === null || codec === undefined) {
     const detail = { codec: options.codecName ?? "none" };
     context.note({ code: "decode.no-codec", place: context.place(mark, start, end), detail });
-    return { ...plain, body: payload, codec: null, fault: message.fault ?? "no-codec" };
+    return framed(message, payload, null, message.fault ?? "no-codec");
   }
   // A compressed payload of zero bytes is what some encoders write for an empty message.
-  if (payload.length === 0) return { ...plain, body: payload, codec, fault: message.fault };
+  if (payload.length === 0) return framed(message, payload, codec, message.fault);
   const { bytes, fault } = inflate(codec, payload, context.limits);
   if (message.fault === null && fault !== null) noteInflate(context, codec, fault, message);
   const body = fault === "no-codec" ? payload : bytes;
-  return { ...plain, body, codec, fault: message.fault ?? inflateFault(fault) };
+  return framed(message, body, codec, message.fault ?? inflateFault(fault));
+}
+
+function framed(message: Prefixed, body: Bytes, codec: Codec | null, fault: MessageFault | null): Framed {
+  const { flags, wireBytes, declared, mark, start, end } = message;
+  return { flags, body, wireBytes, declared, headerBytes: envelopeHeaderBytes, codec, fault, mark, start, end };
 }
 
 function inflateFault(fault: ReturnType<typeof inflate>["fault"]): MessageFault | null {

@@ -14,6 +14,8 @@ export function lengthPrefixFramer(context: FramerContext): Framer {
     headerBytes,
     maxBytes: Math.min(maxPayloadBytes, context.limits.messageBytes),
     header: (_flags, length) => (length === 0 || length > maxPayloadBytes ? "dead" : "ok"),
-    finish: ({ payload, ...message }) => ({ ...message, body: payload, headerBytes, codec: null }),
+    finish: ({ flags, payload: body, wireBytes, declared, fault, mark, start, end }) => {
+      return { flags, body, wireBytes, declared, headerBytes, codec: null, fault, mark, start, end };
+    },
   });
 }

@@ -58,7 +58,7 @@ class WholeFramer implements Framer {
         detail: { bytes: size, limit: context.limits.messageBytes },
       });
     } else if (fault === "enveloped") {
-      context.note({ code: "decode.envelope-under-unary", place, detail: { first: body[0]!, bytes: size } });
+      context.note({ code: "decode.envelope-under-unary", place, detail: { first: `0x0${body[0]}`, bytes: size } });
     } else if (fault === "truncated") context.note({ code: "decode.body-cut", place, detail: { bytes: size } });
     context.emit({
       flags: -1,
