@@ -32,6 +32,8 @@ interface Widths {
   readonly says: number;
   /** 0: no room for places. */
   readonly place: number;
+  /** "↑ BidiAppend, ↓ RunSSE", where the channels are told in the head line instead of a column. */
+  readonly legend: string;
 }
 
 /** Rows shown of one turn before its middle is left out. */
@@ -72,7 +74,7 @@ function line(cell: Cells, time: string, widths: Widths, view: View): string {
   const parts = [
     paint.dim(padStart(time, widths.time)),
     arrow,
-    padEnd(cell.channel, widths.channel),
+    ...(widths.channel > 0 ? [padEnd(cell.channel, widths.channel)] : []),
     padEnd(clipMiddle(cell.kind, widths.kind), widths.kind),
     padStart(cell.size, widths.size),
     padEnd(cell.flag, widths.flag),
@@ -86,13 +88,14 @@ function titles(widths: Widths): string {
   const parts = [
     padStart("s", widths.time),
     " ",
-    padEnd("via", widths.channel),
+    ...(widths.channel > 0 ? [padEnd("via", widths.channel)] : []),
     padEnd("what", widths.kind),
     padStart("bytes", widths.size),
     padEnd(widths.flag > 0 ? "fl" : "", widths.flag),
     padEnd("says", widths.place > 0 ? widths.says : 0),
   ];
-  return `${parts.join(" ")}${widths.place > 0 ? " place" : ""}`.trimEnd();
+  const legend = widths.legend === "" ? "" : ` (${widths.legend})`;
+  return `${parts.join(" ")}${widths.place > 0 ? " place" : ""}${legend}`.trimEnd();
 }
 
 function cellsOf(row: Row, turn: Turn, analysis: Analysis, view: View): Cells {
@@ -154,24 +157,43 @@ export function placeOfRow(row: Row, analysis: Analysis): string {
   return analysis.inputNames.length === 1 ? text.slice(text.lastIndexOf("#")) : text;
 }
 
+/** On a narrow terminal one channel per direction needs no column; "" where a direction has several. */
+function legendOf(cells: readonly Cells[]): string {
+  const names = (direction: "up" | "down") =>
+    new Set(cells.filter((cell) => cell.row.first.direction === direction).map((cell) => cell.channel));
+  const [up, down] = [names("up"), names("down")];
+  if (up.size > 1 || down.size > 1) return "";
+  return [...[...up].map((name) => `↑ ${name}`), ...[...down].map((name) => `↓ ${name}`)].join(", ");
+}
+
 function widthsFor(cells: readonly Cells[], total: number): Widths {
   const widest = (of: (cell: Cells) => string, least: number, most: number) =>
     Math.min(most, Math.max(least, ...cells.map((cell) => widthOf(of(cell)))));
   const time = widest((cell) => cell.time, 5, 17);
-  const channel = widest((cell) => cell.channel, 3, total < 100 ? 10 : 12);
+  const legend = total < 100 ? legendOf(cells) : "";
+  const channel = legend === "" ? widest((cell) => cell.channel, 3, total < 100 ? 10 : 12) : 0;
   const size = widest((cell) => cell.size, 5, 13);
   const flag = widest((cell) => cell.flag, 0, 3);
   const wantsKind = widest((cell) => cell.kind, 4, 60);
   const place = widest((cell) => cell.place, 0, 60);
   // Six columns in front of `says`, one space behind each, one arrow.
-  const rest = total - (time + channel + size + flag + 1 + 6);
+  const rest = total - (time + channel + size + flag + 1 + (channel > 0 ? 6 : 5));
   const wantsSays = widest((cell) => cell.says, 4, 200);
   const leastSays = Math.min(30, wantsSays);
   // With places as long as there is room to say something; a long kind gives way first.
   const kindBesidePlace = Math.min(wantsKind, rest - place - 1 - leastSays);
   if (place > 0 && kindBesidePlace >= Math.min(wantsKind, 20)) {
-    return { time, channel, kind: kindBesidePlace, size, flag, says: rest - place - 1 - kindBesidePlace, place };
+    return {
+      time,
+      channel,
+      kind: kindBesidePlace,
+      size,
+      flag,
+      says: rest - place - 1 - kindBesidePlace,
+      place,
+      legend,
+    };
   }
   const kind = Math.min(wantsKind, Math.max(16, Math.floor(rest * (total < 100 ? 0.45 : 0.5))));
-  return { time, channel, kind, size, flag, says: rest - kind, place: 0 };
+  return { time, channel, kind, size, flag, says: rest - kind, place: 0, legend };
 }
