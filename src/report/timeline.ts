@@ -47,7 +47,7 @@ export function* timelineLines(turn: Turn, analysis: Analysis, view: View, inden
   const head = rows.slice(0, cut).map((row) => cellsOf(row, turn, analysis, view));
   const tail = cut === rows.length ? [] : rows.slice(-tailRows).map((row) => cellsOf(row, turn, analysis, view));
   const widths = widthsFor([...head, ...tail], view.width - indent.length);
-  yield indent + view.paint.dim(titles(widths));
+  yield indent + view.paint.dim(clip(titles(widths), view.width - indent.length));
   yield* block(head, widths, view, indent);
   if (tail.length > 0) {
     const left = rows.length - cut - tailRows;
