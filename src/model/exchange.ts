@@ -215,7 +215,8 @@ export function newIds(): Ids {
 /** First value of a header, by case-insensitive name. */
 export function headerValue(headers: Headers, name: string): string | undefined {
   const wanted = name.toLowerCase();
-  for (const header of headers) if (header.name.toLowerCase() === wanted) return header.value;
+  for (const { name: own, value } of headers)
+    if (own.length === wanted.length && own.toLowerCase() === wanted) return value;
   return undefined;
 }
 

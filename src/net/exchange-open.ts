@@ -74,9 +74,14 @@ export class ExchangeEvents {
     },
   ): void {
     if (this.over[direction]) return;
-    const { fault, ...rest } = frame;
-    const base = { kind: "frame", exchange: this.exchange, direction, evidence: "exact", ...rest } as const;
-    this.context.sink(fault === null ? base : { ...base, fault });
+    const { exchange } = this;
+    const { opcode, bytes, compressed, wireBytes, fault, mark } = frame;
+    // Written out: spreading an object would cost more than reading the frame.
+    this.context.sink(
+      fault === null
+        ? { kind: "frame", exchange, direction, opcode, bytes, compressed, wireBytes, evidence: "exact", mark }
+        : { kind: "frame", exchange, direction, opcode, bytes, compressed, wireBytes, evidence: "exact", mark, fault },
+    );
   }
 
   gap(direction: Direction, length: number | undefined, why: GapReason, mark: Mark): void {

@@ -66,6 +66,7 @@ function declaredLength(
 }
 
 function listItems(value: string): string[] {
+  if (!value.includes(",")) return value.toLowerCase() === "identity" ? [] : [value];
   return value
     .split(",")
     .map((item) => item.trim())

@@ -13,6 +13,7 @@ export interface HeadText {
 }
 
 const LF = 10;
+const CR = 13;
 const notAscii = /[\x80-\xff]/;
 
 /** Header text: UTF-8 where it is that, else one character per byte. */
@@ -86,20 +87,37 @@ function readable(latin: string, recode: boolean): string {
  * (the last three bytes of it are looked at again).
  */
 export function headEnd(bytes: Bytes, from = 0): number {
-  const start = Math.max(0, from - 3);
-  const buffer = asBuffer(bytes);
-  const withCr = buffer.indexOf("\n\r\n", start, "latin1");
-  const bare = (withCr < 0 ? buffer : buffer.subarray(0, withCr + 1)).indexOf("\n\n", start, "latin1");
-  if (bare >= 0) return bare + 2;
-  return withCr < 0 ? -1 : withCr + 3;
+  for (let feed = bytes.indexOf(LF, Math.max(0, from - 3)); feed >= 0; feed = bytes.indexOf(LF, feed + 1)) {
+    const next = bytes[feed + 1];
+    if (next === LF) return feed + 2;
+    if (next === CR && bytes[feed + 2] === LF) return feed + 3;
+  }
+  return -1;
 }
 
-/** Token, target, version. Method characters are RFC 9110 tchar; the target may hold spaces that a sloppy client left in. */
-const requestLine = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}) +(\S(?:.*\S)?) +HTTP\/(\d\.\d)\s*$/;
+interface RequestLine {
+  readonly method: string;
+  readonly target: string;
+  readonly version: string;
+}
+
+/** Method (RFC 9110 tchar), target, version. The target may hold spaces that a sloppy client left in. */
+function requestLine(line: string): RequestLine | undefined {
+  const space = line.indexOf(" ");
+  const end = line.lastIndexOf(" HTTP/");
+  if (space < 1 || space > longestMethod || end < space) return undefined;
+  for (let i = 0; i < space; i++) if (!isTokenByte(line.charCodeAt(i))) return undefined;
+  const version = line.slice(end + 6).trimEnd();
+  if (version.length !== 3 || !/^\d\.\d$/.test(version)) return undefined;
+  const target = line.slice(space, end).trim();
+  return target === "" ? undefined : { method: line.slice(0, space), target, version };
+}
+
+const longestMethod = 64;
 const statusLine = /^HTTP\/(\d\.\d) +(\d{3})(?:\s|$)/;
 
 export function isRequestLine(line: string): boolean {
-  return requestLine.test(line);
+  return requestLine(line) !== undefined;
 }
 
 export function isStatusLine(line: string): boolean {
@@ -108,18 +126,20 @@ export function isStatusLine(line: string): boolean {
 
 /** undefined: no request line. The scheme is the connection's unless the target names one. */
 export function requestHead(head: HeadText, secure: boolean): RequestHead | undefined {
-  const match = requestLine.exec(head.startLine);
-  if (match === null) return undefined;
-  const [, method = "", target = "", version = ""] = match;
+  const line = requestLine(head.startLine);
+  if (line === undefined) return undefined;
+  const { method, target, version } = line;
   const host = headerValue(head.headers, "host") ?? "";
-  const common = { method, version, headers: head.headers };
   const scheme = secure ? "https" : "http";
-  if (method === "CONNECT") return { ...common, authority: target, scheme, path: "" };
-  const absolute = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)(.*)$/.exec(target);
-  if (absolute === null || target.startsWith("/")) return { ...common, authority: host, scheme, path: target };
-  const [, named = "", authority = "", rest = ""] = absolute;
+  // Written out: spreading an object costs more here than parsing the line.
+  const { headers } = head;
+  if (method === "CONNECT") return { method, authority: target, scheme, path: "", version, headers };
+  const absolute = target.startsWith("/") ? null : /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)(.*)$/.exec(target);
+  if (absolute === null) return { method, authority: host, scheme, path: target, version, headers };
+  const [, named = "", full = "", rest = ""] = absolute;
   const path = rest === "" ? "/" : rest.startsWith("/") ? rest : `/${rest}`;
-  return { ...common, authority: authority.slice(authority.lastIndexOf("@") + 1), scheme: named.toLowerCase(), path };
+  const authority = full.slice(full.lastIndexOf("@") + 1);
+  return { method, authority, scheme: named.toLowerCase(), path, version, headers };
 }
 
 export function responseHead(head: HeadText): ResponseHead | undefined {
@@ -140,15 +160,13 @@ export function mayBeginStartLine(bytes: Bytes, direction: "up" | "down"): boole
   return count < 65;
 }
 
-const tokenBytes = new Set(asBuffer(new TextEncoder().encode("!#$%&'*+-.^_`|~")));
+/** By byte: 1 where RFC 9110 5.6.2 allows it in a token. */
+const tokenBytes = new Uint8Array(256);
+for (const char of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+  tokenBytes[char.charCodeAt(0)] = 1;
 
 function isTokenByte(byte: number): boolean {
-  return (
-    (byte >= 0x61 && byte <= 0x7a) ||
-    (byte >= 0x41 && byte <= 0x5a) ||
-    (byte >= 0x30 && byte <= 0x39) ||
-    tokenBytes.has(byte)
-  );
+  return tokenBytes[byte] === 1;
 }
 
 /** Out of step, only the methods people use: any token would take body text, or the rest of a cut line, for one. */

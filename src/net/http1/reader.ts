@@ -153,13 +153,12 @@ export class Http1Reader {
       this.gathered.append(view.subarray(0, this.headBytes + 4 - had));
       view = this.gathered.view();
     }
-    if (!this.lineIsGood(view)) return this.notHead(at, had, mark);
     const end = headEnd(view, this.searched);
     if (end >= 0 && end <= this.headBytes) {
       const text = splitHead(view.subarray(0, end));
-      this.gathered.clear();
-      return this.begin(text, mark, at + end - had);
+      return this.begin(text, mark) ? this.taken(at + end - had) : this.notHead(at, had, mark);
     }
+    if (!this.lineIsGood(view)) return this.notHead(at, had, mark);
     if (view.length >= this.headBytes) return this.tooLong(view, mark, bytes.length);
     if (whole) this.gathered.append(view);
     this.searched = view.length;
@@ -201,10 +200,18 @@ export class Http1Reader {
     this.open = this.events.head(splitHead(view.subarray(0, lines)), first, spanMarks(first, mark), true) !== undefined;
   }
 
-  private begin(text: HeadText, mark: Mark, at: number): number {
+  /** The gathered head was used. */
+  private taken(at: number): number {
+    if (this.gathered.length > 0) this.gathered.clear();
+    return at;
+  }
+
+  /** Returns false where this is no head. */
+  private begin(text: HeadText, mark: Mark): boolean {
     const first = this.first ?? mark;
+    const length = this.events.head(text, first, spanMarks(first, mark), false);
+    if (length === undefined) return false;
     if (text.badLines > 0) this.events.note("http1.bad-header-line", mark, { lines: text.badLines });
-    const length = this.events.head(text, first, spanMarks(first, mark), false) ?? { kind: "none" };
     this.inStep = true;
     this.open = true;
     switch (length.kind) {
@@ -227,7 +234,7 @@ export class Http1Reader {
         this.state = "switched";
         break;
     }
-    return at;
+    return true;
   }
 
   private finished(mark: Mark): void {

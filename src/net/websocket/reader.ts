@@ -277,7 +277,7 @@ export class WebSocketReader {
       case "inflateRatio":
         message.fault = "over-limit";
         this.events.note("websocket.too-long", message.first, {
-          length: Number(result.what),
+          length: result.what,
           limit: this.limits[result.fault],
           name: result.fault,
         });
