@@ -355,7 +355,7 @@ export function* superseded(turn: CursorTurn, checkpoints: readonly Checkpoint[]
   if (left.length === 0) return;
   yield {
     says: [
-      `${plural(left.length, "blob")} of ${count(sets.size)} set in this run are not reachable from its last checkpoint`,
+      `not reachable from the last checkpoint: ${plural(left.length, "blob")} of ${count(sets.size)} that this run set`,
     ],
     places: [checkpoints.at(-1)!.place],
     subject: "unreachable",
