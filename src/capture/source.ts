@@ -16,7 +16,7 @@ export interface Source {
   /** As given; "-" is standard input. */
   readonly path: string;
   /**
-   * The unpacked bytes in order, in blocks of about 1 MiB (less from a pipe). Blocks are never reused: views may be kept, but pin
+   * The unpacked bytes in order, in blocks of about 256 KiB (less from a pipe). Blocks are never reused: views may be kept, but pin
    * their block. One pass; starts with the bytes that head() showed.
    */
   blocks(): Iterable<Bytes>;
@@ -39,7 +39,7 @@ export interface SourceOptions {
 }
 
 const MiB = 1024 * 1024;
-const fileBlock = MiB;
+const fileBlock = 256 * 1024;
 /** A pipe gives at most this much at once on Linux. */
 const pipeBlock = 64 * 1024;
 const headBytes = 64 * 1024;

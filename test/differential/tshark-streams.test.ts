@@ -37,6 +37,8 @@ function bySender<T extends { readonly from: string }>(sides: T[]): T[] {
 /** tshark's first `count` streams; one more is asked for, and must not be there. */
 function theirs(file: Uint8Array, count: number): Compared[] {
   const streams = followStreams(file, count + 1);
+  // A file that tshark refuses has no streams at all.
+  if (count === 0 && streams.length === 0) return [];
   expect(streams.slice(count).map(({ ends }) => ends.join())).toEqual([":0,:0"]);
   return streams.slice(0, count).map(({ ends, bytes, missing }) => ({
     ends: [...ends].sort(),

@@ -8,7 +8,7 @@ import { describe } from "vitest";
 export const hasTshark = spawnSync("tshark", ["--version"], { stdio: "ignore" }).status === 0;
 
 /** `describe`, skipped only where tshark is missing and this is not CI. */
-export const describeWithTshark = hasTshark || process.env["CI"] ? describe : describe.skip;
+export const describeWithTshark = hasTshark || process.env.CI ? describe : describe.skip;
 
 /** Standard output of a run over the capture. Exit status 2 comes with damaged files, whose first packets still count. */
 export function tshark(file: Uint8Array, args: readonly string[], name = "capture.pcap"): string {

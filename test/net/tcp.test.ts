@@ -178,7 +178,9 @@ describe("the flow table", () => {
   const single = (port: number, side: "c" | "s" = "c") => packet(side, 0, "x", {}, { ...v4, clientPort: port });
 
   it("ends the connection idle for longest when there are too many", () => {
-    const result = run(at(0, single(51001), single(51002), single(51001), single(51003), single(51004)), { openFlows: 2 });
+    const result = run(at(0, single(51001), single(51002), single(51001), single(51003), single(51004)), {
+      openFlows: 2,
+    });
     expect(result.flows.map((flow) => flow.flow.client)).toEqual([
       "192.0.2.1:51002",
       "192.0.2.1:51001",

@@ -61,6 +61,7 @@ export class Connection implements StreamOwner, Stack {
   readonly tools: ConnectionTools;
   tls: (Duplex & { info(): TlsInfo }) | undefined;
   protocol: FlowProtocol = "unknown";
+  private tlsInfo: TlsInfo | null = null;
   /** Of its flow: in order of first packets. */
   readonly id: number;
   private readonly sides: readonly [SideCount, SideCount] = [new SideCount(), new SideCount()];
@@ -140,7 +141,7 @@ export class Connection implements StreamOwner, Stack {
         packets: this.packets,
         up: this.sides[up].summary(this.tools.wantHashes),
         down: this.sides[down].summary(this.tools.wantHashes),
-        tls: this.tls?.info() ?? null,
+        tls: this.tlsInfo,
         protocol: this.protocol,
       },
     });
@@ -164,6 +165,11 @@ export class Connection implements StreamOwner, Stack {
 
   over(stream: TcpStream, reason: EndReason, mark: Mark): void {
     this.layer?.end(this.direction(stream), reason, this.endedBy(reason), mark);
+    if (!this.isOver) return;
+    // The summary waits for packets that may still come; the layers need not.
+    this.tlsInfo = this.tls?.info() ?? null;
+    this.tls = undefined;
+    this.layer = undefined;
   }
 
   odd(_stream: TcpStream, code: OddCode, length: number, mark: Mark): void {

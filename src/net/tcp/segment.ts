@@ -20,8 +20,8 @@ export class Segment {
 
   /** False where there is no whole header. */
   read(slice: Slice): boolean {
-    // A capture may cut the header itself; up to the flags there is enough to place the segment.
-    if (!slice.has(14) || slice.length < 20) return false;
+    // A capture may cut the header itself; up to the window there is enough to place the segment, and for tshark to list it.
+    if (!slice.has(16) || slice.length < 20) return false;
     const header = (slice.u8(12) >> 4) * 4;
     if (header < 20 || header > slice.length) return false;
     this.sourcePort = slice.u16();
