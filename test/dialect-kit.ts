@@ -105,6 +105,9 @@ export function essence(analysis: Analysis): unknown {
   }));
 }
 
+/** Turns by request id; one whose id was lost names none and cannot be a wrong one. */
 export function turnKeys(analysis: Analysis): ReadonlySet<string> {
-  return new Set(analysis.turns.map((turn) => `${turn.dialect} ${turn.requestId}`));
+  return new Set(
+    analysis.turns.flatMap((turn) => (turn.requestId === null ? [] : [`${turn.dialect} ${turn.requestId}`])),
+  );
 }
