@@ -25,7 +25,7 @@ export class Calls {
     const says: Words = isFault(call)
       ? [`a call outside the grammar: ${call.path} ${call.says}`]
       : sayCall(call, fact.control);
-    return { home: fact.home, kind: "request", lane: lane(fact), says, pair: this.pair(fact, null, at) };
+    return { home: fact.home, kind: "request", lane: "control", says, pair: this.pair(fact, null, at) };
   }
 
   cancel(envelope: Extract<Envelope, { type: "cancel" }>, at: Point): Told {
@@ -36,7 +36,7 @@ export class Calls {
       this.connection.note({ what: "stray-cancel", id: envelope.id, why, crossing: outcome.crossing }, at, home);
     }
     const says: Words = request === null ? [`${envelope.id}, which nobody asked`] : [describe(request)];
-    return { home, kind: "cancel", lane: request === null ? "control" : lane(request), says };
+    return { home, kind: "cancel", lane: "control", says };
   }
 
   response(envelope: ResponseEnvelope, at: Point): Told {
@@ -54,7 +54,7 @@ export class Calls {
     return {
       home: request.home,
       kind: "response",
-      lane: lane(request),
+      lane: "control",
       says,
       pair: this.pair(request, error?.code ?? "ok", at),
     };
@@ -116,10 +116,6 @@ function expectation(
   if (request.route === "past" || request.route === "never") return { rule: "pi/PW-50", code: "session_not_attached" };
   if (request.badControl) return { rule: "pi/PW-71", code: null };
   return request.idle ? { rule: "pi/PW-67", code: "internal_error" } : null;
-}
-
-function lane(request: RequestFact): Told["lane"] {
-  return request.service === controlService ? "control" : "session";
 }
 
 export function describe(request: RequestFact): string {

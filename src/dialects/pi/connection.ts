@@ -209,7 +209,7 @@ export class Connection {
       const before = this.attachments.publish(null, at, null);
       const home = before?.home ?? this.own;
       if (before !== null) this.leave(before.home, "detached");
-      return { home, kind: "attachment", lane: "session", says: ["detached"] };
+      return { home, kind: "attachment", lane: "control", says: ["detached"] };
     }
     const { serverId, sessionId, attachmentId } = attachment;
     if (this.serverId !== null && serverId !== this.serverId) {
@@ -220,7 +220,7 @@ export class Connection {
     this.drafts.push(home);
     const before = this.attachments.publish(attachment, at, home);
     if (before !== null) this.leave(before.home, "switched");
-    return { home, kind: "attachment", lane: "session", says: [`attached to session ${sessionId}`] };
+    return { home, kind: "attachment", lane: "control", says: [`attached to session ${sessionId}`] };
   }
 
   /** Losing an attachment ends the subscriptions of its session without any frame. */
