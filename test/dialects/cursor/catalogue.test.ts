@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { threeTurns } from "../../../fixtures/cursor/make/conversation.mjs";
 import { mutations, permitted, type RuleMutation } from "../../../fixtures/cursor/make/rule-mutations.mjs";
@@ -91,6 +92,39 @@ describe("what is allowed stays silent", () => {
         .flatMap((row) => row.turns);
       expect(new Set(unchecked).size).toBeLessThan(analysis.turns.length);
     },
+  );
+});
+
+test("any order of entries and any speed of the answers is legal", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(900), { minLength: 60, maxLength: 60 }),
+      fc.infiniteStream(fc.nat()),
+      (latencies, picks) => {
+        const talk = threeTurns();
+        // Answers of appends come back when they like; HAR entries are in whatever order a recorder wrote them.
+        for (const run of talk.runs)
+          for (const [n, append] of run.appends.entries()) append.latency = 1 + latencies[n % 60]!;
+        const log = JSON.parse(har(talk).toString("utf8"));
+        for (let at = log.log.entries.length - 1; at > 0; at--) {
+          const other = picks.next().value % (at + 1);
+          [log.log.entries[at], log.log.entries[other]] = [log.log.entries[other], log.log.entries[at]];
+        }
+        const path = join(folder, "shuffled.har");
+        writeFileSync(path, JSON.stringify(log));
+        const analysis = runPipeline({
+          paths: [path],
+          keylogs: [],
+          schemas,
+          limits: defaultLimits,
+          wantHashes: false,
+          wantFrames: false,
+          wantSteps: false,
+        });
+        expect(found(analysis)).toEqual([]);
+      },
+    ),
+    { numRuns: process.env.CI ? 40 : 10 },
   );
 });
 
