@@ -1,5 +1,5 @@
-// Compiles proto/**/*.proto into dist/descriptors.json, the FileDescriptorSet (base64) that src/decode/schema.ts loads, whether it runs
-// from src/ or from dist/. The compiler is src/decode/proto-text.ts itself, read through tsx.
+// Compiles proto/**/*.proto into dist/descriptors.json, the FileDescriptorSet in base64, and dist/schema.json, its short form. Both are loaded
+// by src/decode/schema.ts, whether it runs from src/ or from dist/. The compiler is src/decode itself, read through tsx.
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,6 +7,8 @@ import { tsImport } from "tsx/esm/api";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const { parseProtos } = await tsImport("../src/decode/proto-text.ts", import.meta.url);
+const { registryOf } = await tsImport("../src/decode/descriptor-source.ts", import.meta.url);
+const { compactSchema } = await tsImport("../src/decode/compact-schema.ts", import.meta.url);
 
 const files = readdirSync(join(root, "proto"), { recursive: true })
   .filter((name) => name.endsWith(".proto"))
@@ -18,6 +20,10 @@ const files = readdirSync(join(root, "proto"), { recursive: true })
 const set = await parseProtos(files);
 mkdirSync(join(root, "dist"), { recursive: true });
 // Renamed into place: a test that runs meanwhile never reads half a file.
-const target = join(root, "dist", "descriptors.json");
-writeFileSync(`${target}.${process.pid}`, JSON.stringify({ set: Buffer.from(set).toString("base64") }));
-renameSync(`${target}.${process.pid}`, target);
+function write(name, value) {
+  const target = join(root, "dist", name);
+  writeFileSync(`${target}.${process.pid}`, JSON.stringify(value));
+  renameSync(`${target}.${process.pid}`, target);
+}
+write("descriptors.json", { set: Buffer.from(set).toString("base64") });
+write("schema.json", compactSchema(registryOf(set)));

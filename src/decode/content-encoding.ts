@@ -116,7 +116,7 @@ class Decoder implements ContentDecoder {
     const mark = this.mark!;
     this.options.out(piece, mark);
     // The next output comes from what is fed from here on, and from what this packet still holds.
-    this.mark = { ...mark, first: mark.last };
+    this.mark = { input: mark.input, first: mark.last, last: mark.last, when: mark.when };
   }
 
   private endWhole(): void {

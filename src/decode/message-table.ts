@@ -1,5 +1,4 @@
-/** Message descriptors -> flat tables by field number, made once per type and on first use. */
-import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+/** What a schema says of a message -> a flat table by field number, made once per type and on first use. */
 import type { Bytes } from "../core/bytes.js";
 import { I32, I64, LEN, START_GROUP, VARINT } from "./wire.js";
 
@@ -90,55 +89,33 @@ const denseNumbers = 512;
 
 const nothing = Object.freeze(Object.create(null)) as object;
 
-function valueType(type: number, typeName = ""): ValueType {
+/** A field as a schema has it, in plain values. */
+export interface FieldSpec {
+  readonly number: number;
+  readonly name: string;
+  readonly jsonName: string;
+  /** Of the field or, where it is repeated, of an element; MESSAGE for a map. */
+  readonly type: number;
+  /** Full name of the message or enum; "" for scalars and maps. */
+  readonly typeName: string;
+  readonly repeated: boolean;
+  readonly oneof: string | null;
+  readonly map: { readonly key: number; readonly value: number; readonly valueTypeName: string } | null;
+}
+
+function valueType(type: number, typeName: string): ValueType {
   return { type, wire: wireOfType[type]!, typeName };
 }
 
-function elementType(field: DescField): ValueType {
-  if (field.fieldKind === "map") return valueType(MESSAGE);
-  if (field.enum !== undefined) return valueType(ENUM, field.enum.typeName);
-  if (field.message !== undefined) return valueType(isDelimited(field) ? GROUP : MESSAGE, field.message.typeName);
-  return valueType(field.scalar);
+function fieldTable(spec: FieldSpec): FieldTable {
+  const { number, name, jsonName, type, typeName, repeated, oneof, map } = spec;
+  const types = map === null ? null : { key: valueType(map.key, ""), value: valueType(map.value, map.valueTypeName) };
+  return { number, name, jsonName, type, wire: wireOfType[type]!, typeName, repeated, map: types, oneof, table: null };
 }
 
-function isDelimited(field: DescField): boolean {
-  if (field.fieldKind === "list") return field.listKind === "message" && field.delimitedEncoding;
-  return field.fieldKind === "message" && field.delimitedEncoding;
-}
-
-function mapTypes(field: DescField): FieldTable["map"] {
-  if (field.fieldKind !== "map") return null;
-  const value: { scalar?: ScalarType | undefined; enum?: DescEnum | undefined; message?: DescMessage | undefined } =
-    field;
-  const valueName = value.enum?.typeName ?? value.message?.typeName;
-  const type =
-    value.enum !== undefined ? ENUM : value.message !== undefined ? MESSAGE : (value.scalar ?? ScalarType.STRING);
-  return { key: valueType(field.mapKey), value: valueType(type, valueName) };
-}
-
-function fieldTable(field: DescField): FieldTable {
-  return {
-    ...elementType(field),
-    number: field.number,
-    name: field.name,
-    jsonName: field.jsonName,
-    repeated: field.fieldKind === "list",
-    map: mapTypes(field),
-    oneof: field.oneof?.name ?? null,
-    table: null,
-  };
-}
-
-/** proto/ marks a type that is known by name only by reserving every field number. */
-function isOpaque(message: DescMessage): boolean {
-  return (
-    message.fields.length === 0 &&
-    message.proto.reservedRange.some((range) => range.start <= 1 && range.end >= 0x1fffffff)
-  );
-}
-
-export function messageTable(message: DescMessage): MessageTable {
-  return tableOf(message.typeName, message.fields.map(fieldTable), isOpaque(message), true);
+/** `opaque`: a type that is known by name only. */
+export function messageTable(name: string, fields: readonly FieldSpec[], opaque: boolean): MessageTable {
+  return tableOf(name, fields.map(fieldTable), opaque, true);
 }
 
 /** For a name that no schema has: every field is unknown. */

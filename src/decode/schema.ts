@@ -1,34 +1,21 @@
 /**
- * Schemas by name: the descriptor set compiled from proto/, with descriptor sets of the user in front of it. The built-in set is
- * dist/descriptors.json, written by scripts/compile-protos.mjs; src/decode and dist/decode lie equally deep, so one path serves both.
+ * Schemas by name: the built-in ones, compiled from proto/, with descriptor sets of the user in front of them. The built-in files are
+ * dist/schema.json and dist/descriptors.json; src/decode and dist/decode lie equally deep, so one path serves both.
  */
 import { createRequire } from "node:module";
-import { createFileRegistry, type FileRegistry, fromBinary, fromJsonString, toBinary } from "@bufbuild/protobuf";
-import {
-  type FileDescriptorSet,
-  FileDescriptorSetSchema,
-  file_google_protobuf_any,
-  file_google_protobuf_api,
-  file_google_protobuf_descriptor,
-  file_google_protobuf_duration,
-  file_google_protobuf_empty,
-  file_google_protobuf_field_mask,
-  file_google_protobuf_source_context,
-  file_google_protobuf_struct,
-  file_google_protobuf_timestamp,
-  file_google_protobuf_type,
-  file_google_protobuf_wrappers,
-} from "@bufbuild/protobuf/wkt";
-import { type Bytes, utf8 } from "../core/bytes.js";
+import type { Bytes } from "../core/bytes.js";
 import { CursorWireError } from "../core/errors.js";
 import type { Limits } from "../core/limits.js";
 import type { Printable } from "../core/printable.js";
 import type { UnknownField } from "../model/message.js";
 import type { Decoded, ProtoMessage, Schemas, WireField } from "../model/schema.js";
+import { type CompactSchema, compactSource } from "./compact-schema.js";
+import { userSource } from "./descriptor-source.js";
 import { Guesser } from "./guess.js";
-import { type MessageTable, messageTable, unknownTable } from "./message-table.js";
+import { type MessageTable, unknownTable } from "./message-table.js";
 import { type JsonNames, messageJson, type SensitivityOf } from "./proto-json.js";
 import { type MessageDecoder, messageDecoder } from "./protobuf.js";
+import type { SchemaSource } from "./schema-source.js";
 import { unknownFields } from "./unknown-fields.js";
 import { walkFields } from "./walk.js";
 
@@ -42,64 +29,24 @@ export interface SchemaOptions {
 
 /** Throws CursorWireError `input.descriptors` for a set that cannot be read. */
 export function loadSchemas(options: SchemaOptions): Schemas {
-  const own = (options.descriptors ?? []).map(userRegistry);
+  const own = (options.descriptors ?? []).map(userSource);
   return new Registry([...own, builtIn()], options.limits, options.none ?? false);
 }
 
-const wellKnown = [
-  file_google_protobuf_any,
-  file_google_protobuf_source_context,
-  file_google_protobuf_type,
-  file_google_protobuf_api,
-  file_google_protobuf_descriptor,
-  file_google_protobuf_duration,
-  file_google_protobuf_empty,
-  file_google_protobuf_field_mask,
-  file_google_protobuf_struct,
-  file_google_protobuf_timestamp,
-  file_google_protobuf_wrappers,
-];
+let builtInSource: SchemaSource | null = null;
 
-let builtInRegistry: FileRegistry | null = null;
-
-function builtIn(): FileRegistry {
-  builtInRegistry ??= registryOf(fromBinary(FileDescriptorSetSchema, builtInSet()));
-  return builtInRegistry;
+function builtIn(): SchemaSource {
+  builtInSource ??= compactSource(builtFile<CompactSchema>("schema.json"), () => {
+    return Buffer.from(builtFile<{ set: string }>("descriptors.json").set, "base64");
+  });
+  return builtInSource;
 }
 
-function builtInSet(): Bytes {
+function builtFile<T>(name: string): T {
   try {
-    const { set } = createRequire(import.meta.url)("../../dist/descriptors.json") as { set: string };
-    return Buffer.from(set, "base64");
+    return createRequire(import.meta.url)(`../../dist/${name}`) as T;
   } catch (cause) {
-    throw new CursorWireError("internal.descriptors", "dist/descriptors.json is missing: run `npm run build`", {
-      cause,
-    });
-  }
-}
-
-/** Well-known files that the set leaves out are supplied. */
-function registryOf(set: FileDescriptorSet): FileRegistry {
-  const given = new Set(set.file.map((file) => file.name));
-  const missing = wellKnown.map((file) => file.proto).filter((proto) => !given.has(proto.name));
-  return createFileRegistry({ ...set, file: [...missing, ...set.file] });
-}
-
-function userRegistry(bytes: Bytes): FileRegistry {
-  try {
-    const text = bytes[0] === 0x7b;
-    const set = text
-      ? fromJsonString(FileDescriptorSetSchema, utf8(bytes), { ignoreUnknownFields: true })
-      : fromBinary(FileDescriptorSetSchema, bytes);
-    if (set.file.length === 0) throw new Error("it holds no file");
-    return registryOf(set);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new CursorWireError(
-      "input.descriptors",
-      `no FileDescriptorSet or buf image (${why}); write one with \`buf build -o set.binpb\` or \`protoc --include_imports -o set.binpb\``,
-      { cause },
-    );
+    throw new CursorWireError("internal.schema", `dist/${name} is missing: run \`npm run build\``, { cause });
   }
 }
 
@@ -118,7 +65,7 @@ class Registry implements Schemas, JsonNames {
   private last: UnknownCall | null = null;
 
   constructor(
-    private readonly registries: readonly FileRegistry[],
+    private readonly sources: readonly SchemaSource[],
     limits: Limits,
     private readonly none: boolean,
   ) {
@@ -130,17 +77,16 @@ class Registry implements Schemas, JsonNames {
   table(name: string): MessageTable {
     let table = this.tables.get(name);
     if (table === undefined) {
-      const message = this.find((registry) => registry.getMessage(name));
-      table = message === undefined ? unknownTable(name) : messageTable(message);
-      // Names that no schema has come from the wire (details types): they are not kept.
+      table = this.find((source) => source.table(name)) ?? unknownTable(name);
+      // Names that no schema has come from the wire (types in error details): they are not kept.
       if (table.known) this.tables.set(name, table);
     }
     return table;
   }
 
-  private find<T>(look: (registry: FileRegistry) => T | undefined): T | undefined {
-    for (const registry of this.registries) {
-      const found = look(registry);
+  private find<T>(look: (source: SchemaSource) => T | undefined): T | undefined {
+    for (const source of this.sources) {
+      const found = look(source);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -180,19 +126,7 @@ class Registry implements Schemas, JsonNames {
   }
 
   fromJson(type: string, text: Bytes): { bytes: Bytes; complete: boolean } | null {
-    const registry = this.registries.find((one) => one.getMessage(type) !== undefined);
-    const message = registry?.getMessage(type);
-    if (registry === undefined || message === undefined) return null;
-    const json = utf8(text);
-    for (const complete of [true, false]) {
-      try {
-        const value = fromJsonString(message, json, { registry, ignoreUnknownFields: !complete });
-        return { bytes: toBinary(message, value), complete };
-      } catch {
-        // Once more, without what the type does not have.
-      }
-    }
-    return null;
+    return this.find((source) => source.fromJson(type, text)) ?? null;
   }
 
   walk(type: string | null, bytes: Bytes): readonly WireField[] {
@@ -200,11 +134,17 @@ class Registry implements Schemas, JsonNames {
     return walkFields(table, bytes, { guesser: this.guesser, names: this, nesting: this.nesting });
   }
 
+  method(path: string): { readonly input: string; readonly output: string } | undefined {
+    const [, service, name] = /\/([\w.]+)\/(\w+)$/.exec(path) ?? [];
+    if (service === undefined) return undefined;
+    return this.find((source) => source.method(service, name ?? ""));
+  }
+
   enumName(enumType: string, value: number): string {
     return this.enumValue(enumType, value) ?? String(value);
   }
 
   enumValue(enumType: string, value: number): string | undefined {
-    return this.find((registry) => registry.getEnum(enumType))?.value[value]?.name;
+    return this.find((source) => source.enumValue(enumType, value));
   }
 }

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import {
   createFileRegistry,
@@ -11,6 +12,8 @@ import {
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { beforeAll, describe, expect, it } from "vitest";
 import { defaultLimits } from "../../src/core/limits.js";
+import { compactSchema } from "../../src/decode/compact-schema.js";
+import { registryOf } from "../../src/decode/descriptor-source.js";
 import { type ProtoFile, parseProtos } from "../../src/decode/proto-text.js";
 import { loadSchemas } from "../../src/decode/schema.js";
 
@@ -94,9 +97,12 @@ describe("proto/cursor", () => {
       if (type.kind !== "message" || type.typeName.startsWith("google.")) continue;
       expect(built.has(type.typeName), `${type.typeName}: run \`npm run build\``).toBe(true);
     }
-    const { createRequire } = await import("node:module");
-    const { set } = createRequire(import.meta.url)("../../dist/descriptors.json") as { set: string };
+    const require = createRequire(import.meta.url);
+    const { set } = require("../../dist/descriptors.json") as { set: string };
     const order = [...files].sort((a, b) => (a.name < b.name ? -1 : 1));
     expect(Buffer.from(await parseProtos(order)).toString("base64"), "run `npm run build`").toBe(set);
+    expect(compactSchema(registryOf(Buffer.from(set, "base64"))), "run `npm run build`").toEqual(
+      require("../../dist/schema.json"),
+    );
   });
 });

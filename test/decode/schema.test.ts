@@ -216,6 +216,15 @@ describe("parseProtos", () => {
     }
   });
 
+  it("knows the methods of services", async () => {
+    const text =
+      'syntax = "proto3"; package p; import "google/protobuf/empty.proto"; message A {} service S { rpc Do(A) returns (stream google.protobuf.Empty); }';
+    const schemas = await withProto(text);
+    expect(schemas.method?.("/p.S/Do")).toEqual({ input: "p.A", output: "google.protobuf.Empty" });
+    for (const path of ["/p.S/No", "/p.T/Do", "/p.S", "/p.S/Do/x", "p.S/Do", ""])
+      expect(schemas.method?.(path)).toBeUndefined();
+  });
+
   it("makes descriptors that @bufbuild/protobuf takes, of every field type", async () => {
     const set = fromBinary(FileDescriptorSetSchema, await parseProtos([{ name: "t.proto", text: allTypes }]));
     expect(createFileRegistry(set).getMessage("t.All")?.fields.length).toBe(32);
