@@ -8,7 +8,7 @@ import { frameBound, headerBytes } from "./frame-cutter.js";
 /** The whole first frame of the real client, always the same. */
 const clientHello = fromHex("00000015a2647479706565" + "68656c6c6f6776657273696f6e08");
 
-/** 1: a WebSocket that has not said anything yet. */
+/** 1: a WebSocket that has not said enough yet. */
 export function recognise(sight: Sight): number {
   const { exchange, up, down } = sight;
   if (exchange.kind === "lines" || (exchange.kind === "http" && !isWebSocket(sight))) return 0;
@@ -17,7 +17,8 @@ export function recognise(sight: Sight): number {
   const types = sides.filter((type) => typeof type === "string");
   // A hello of any version opens every connection; any other envelope may belong to a stream that was joined late.
   if (types.length > 0) return types.some((type) => type.startsWith("hello")) ? 99 : 90;
-  return sides.every((type) => type === undefined) ? 1 : 0;
+  // A WebSocket is asked about again only after a score; a raw stream is in any case.
+  return exchange.kind === "http" && !sides.includes(null) ? 1 : 0;
 }
 
 function isWebSocket({ exchange, response }: Sight): boolean {
@@ -30,47 +31,52 @@ function isWebSocket({ exchange, response }: Sight): boolean {
   );
 }
 
-/** Type of the envelope that a stream's first frame holds, from as much of it as there is; undefined: too little; null: not pi. */
-function typeOf(bytes: Bytes): string | null | undefined {
-  if (bytes.length < headerBytes + 8) return undefined;
+/** undefined: there is too little to say. */
+type Known<T> = T | null | undefined;
+
+/** Type of the envelope that a stream's first frame holds, from as much of it as there is; null: not pi. */
+function typeOf(bytes: Bytes): Known<string> {
+  if (bytes.length < headerBytes) return undefined;
   const length = readU32BE(bytes, 0);
   if (length < 8 || length > frameBound) return null;
   const payload = bytes.subarray(headerBytes, headerBytes + length);
+  if (payload.length === 0) return undefined;
   const pairs = payload[0]! - 0xa0;
-  if (pairs < 1 || pairs > 8) return null;
-  return findType(payload, pairs);
+  return pairs < 1 || pairs > 8 ? null : findType(payload, pairs);
 }
 
 /** Walks the root map's keys as far as their values can be skipped; "type" is the first one with the real peers. */
-function findType(payload: Bytes, pairs: number): string | null {
+function findType(payload: Bytes, pairs: number): Known<string> {
   let at = 1;
   for (let i = 0; i < pairs; i++) {
     const key = shortText(payload, at);
-    if (key === null) return null;
+    if (key === null || key === undefined) return key;
     const value = shortText(payload, key.end);
+    if (value === undefined) return undefined;
     if (key.text === "type") return value !== null && isEnvelopeType(value.text) ? value.text : null;
     const next = value?.end ?? afterNumber(payload, key.end);
-    if (next === null) return null;
+    if (next === null || next === undefined) return next;
     at = next;
   }
   return null;
 }
 
-function shortText(payload: Bytes, at: number): { readonly text: string; readonly end: number } | null {
+function shortText(payload: Bytes, at: number): Known<{ readonly text: string; readonly end: number }> {
   const first = payload[at];
-  if (first === undefined || first >> 5 !== 3 || (first & 31) > 25) return null;
+  if (first === undefined) return undefined;
   const info = first & 31;
+  if (first >> 5 !== 3 || info > 25) return null;
   const from = at + (info < 24 ? 1 : info - 22);
-  if (from > payload.length) return null;
+  if (from > payload.length) return undefined;
   const length = info < 24 ? info : info === 24 ? payload[at + 1]! : readU16BE(payload, at + 1);
   const end = from + length;
-  return end > payload.length ? null : { text: latin1(payload.subarray(from, end)), end };
+  return end > payload.length ? undefined : { text: latin1(payload.subarray(from, end)), end };
 }
 
 /** Past an integer, float or simple value; null for anything longer. */
-function afterNumber(payload: Bytes, at: number): number | null {
+function afterNumber(payload: Bytes, at: number): Known<number> {
   const first = payload[at];
-  if (first === undefined) return null;
+  if (first === undefined) return undefined;
   const major = first >> 5;
   const info = first & 31;
   if (major !== 0 && major !== 1 && major !== 7) return null;

@@ -301,7 +301,7 @@ describe("recognition", () => {
       noBytes,
       90,
     ],
-    ["nothing yet", noBytes, noBytes, 1],
+    ["nothing yet", noBytes, noBytes, 0],
     ["HTTP", Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), noBytes, 0],
     ["TLS", Buffer.from("160301020001000001fc0303", "hex"), noBytes, 0],
     ["other CBOR behind a length", framed(encode({ kind: "hello", n: 1 })), noBytes, 0],
@@ -314,6 +314,8 @@ describe("recognition", () => {
     const webSocket = exchangeOf(0, { framing: "websocket" });
     expect(sight(noBytes, noBytes, webSocket)).toBe(1);
     expect(sight(hello, noBytes, webSocket)).toBe(100);
+    for (let cut = 1; cut < 16; cut++) expect(sight(hello.subarray(0, cut), noBytes, webSocket)).toBe(1);
+    expect(sight(Buffer.from('{"type":"hello"}'), noBytes, webSocket)).toBe(0);
     const plainHttp = { ...webSocket, request: { ...webSocket.request!, headers: [] } };
     expect(sight(hello, noBytes, plainHttp)).toBe(0);
   });

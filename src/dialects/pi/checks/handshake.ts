@@ -1,8 +1,8 @@
 /** PW-30 to PW-36: hellos, refusals, and what may follow them. The pi page, section 5. */
-import { privately } from "../../../core/printable.js";
 import { isExact, isKnown } from "../../../core/time.js";
 import type { Connection } from "../connection.js";
 import { protocolVersion } from "../envelope.js";
+import { clip } from "../shape.js";
 import { family, frameName, type Hit, hitOf, lossOf, odd } from "./rule.js";
 
 function noStart(connection: Connection): string | null {
@@ -156,7 +156,8 @@ export const handshakeRules = family("Handshake", [
         if (error.code === "version") continue;
         const cause =
           last === null ? "the client had sent no frame" : `the last client frame before it is frame ${last.index + 1}`;
-        const statement = [`the server gives up with "${error.code}" (`, privately(error.message), `); ${cause}`];
+        const reason = error.message === "" ? "" : ` (${clip(error.message, 500)})`;
+        const statement = [`the server gives up with "${error.code}"${reason}; ${cause}`];
         const places = last === null ? [at.place] : [at.place, last.place];
         yield { draft: oddity.home, statement, places, subject: frameName(at) };
       }
