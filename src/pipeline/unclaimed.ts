@@ -7,6 +7,9 @@ import type { Schemas } from "../model/schema.js";
 
 const protobufFramings: ReadonlySet<Framing> = new Set(["connect-envelope", "grpc", "grpc-web", "grpc-web-text"]);
 
+/** Calls that hand out or take credentials: both bodies are secret as a whole (protocols: Cursor 1.3). */
+const secretBodies = /\/(auth\/exchange_user_api_key|oauth2?\/token)$/;
+
 /** undefined for what is no message of an RPC, event stream or socket: pages, images, scripts. */
 export function unclaimedLine(message: StreamMessage, schemas: Schemas, looks: string | null): FrameLine | undefined {
   if (looks === null || message.framing === "none" || message.body.length === 0) return undefined;
@@ -22,7 +25,10 @@ export function unclaimedLine(message: StreamMessage, schemas: Schemas, looks: s
     type: type ?? (isProtobuf ? "protobuf" : textOf(message) === undefined ? "bytes" : "text"),
     kind: path === "" ? looks : path,
     says: [],
-    value: () => (isProtobuf ? schemas.json(type ?? "", message.body, () => "private") : privateText(message)),
+    value: () => {
+      if (secretBodies.test(path)) return new Sensitive("secret", textOf(message) ?? message.body);
+      return isProtobuf ? schemas.json(type ?? "", message.body, () => "private") : privateText(message);
+    },
     unknown: () => (isProtobuf ? schemas.unknown(type ?? "", message.body) : []),
   };
 }

@@ -136,7 +136,9 @@ function* bodyLines(item: ShownFrame, shown: Shown, view: View): Generator<strin
     yield `  ${view.paint.dim(`${byteCount(body.length)} of content not shown (--redact private)`)}`;
     return;
   }
-  const { hidden, unseen } = hiddenRanges(body, secretsOf(item.value, view));
+  const own = hiddenRanges(body, secretsOf(item.value, view));
+  const { unseen } = own;
+  const hidden = either(own.hidden, hiddenRanges(body, view.redactor.secrets()).hidden);
   yield* fieldLines(item, hidden, shown.wanted, view);
   if (unseen > 0) {
     yield `  ${view.paint.dim("bytes not shown: they hold a secret in a form that could not be located (--no-redact shows them)")}`;
@@ -156,11 +158,16 @@ export function bytesOf(frame: FrameLine): Bytes {
   return frame.decoded ?? frame.message.body;
 }
 
+function either(a: Uint8Array | null, b: Uint8Array | null): Uint8Array | null {
+  if (a === null || b === null) return a ?? b;
+  return a.map((mark, i) => mark | b[i]!);
+}
+
 function perLine(view: View): number {
   return view.width >= 78 ? 16 : 8;
 }
 
-/** Texts of the value that must stay hidden, and every known secret: the known ones need not occur. */
+/** Texts and bytes of the value that must stay hidden. */
 function secretsOf(value: Printable, view: View): (string | Bytes)[] {
   const found: (string | Bytes)[] = [];
   const walk = (item: Printable | undefined, secret: boolean) => {

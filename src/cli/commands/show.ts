@@ -50,7 +50,9 @@ export async function run(call: Call): Promise<number> {
     const code = complain(call, analysis, view, { diagnosticsShown: true });
     if (nothingRead(analysis)) return code;
     const shown = finder.result(names);
-    const whole = shown.frames.length + shown.bytes.length > 0 ? shown : { ...shown, bytes: packetBytes(from, wanted) };
+    // A packet with a head in it would show the head's secrets, perhaps cut in two where nothing could find them.
+    const found = shown.frames.length + shown.bytes.length + shown.heads.length > 0;
+    const whole = found ? shown : { ...shown, bytes: packetBytes(from, wanted) };
     if (whole.frames.length + whole.bytes.length + whole.heads.length === 0) {
       call.io.err(`cursor-wire: nothing at ${placeText(wanted, names)}: no message, body or packet has that place\n`);
       return exitCodes.usage;
