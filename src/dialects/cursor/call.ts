@@ -1,7 +1,8 @@
 /** One claimed exchange while it is open: what its heads and ends say, and where its messages go. */
 import type { Exchange, ResponseHead } from "../../model/exchange.js";
+import type { AppendFacts } from "./append-facts.js";
 import type { Downlink } from "./downlink.js";
-import type { AppendFacts, GapFact, UpItem } from "./model.js";
+import type { GapFact, UpItem } from "./model.js";
 import type { Method } from "./paths.js";
 import type { DownCall, RequestLog } from "./request-log.js";
 

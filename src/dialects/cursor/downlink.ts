@@ -13,14 +13,22 @@ import { readEndStream } from "./end-stream.js";
 import { flat } from "./fields.js";
 import { shortened } from "./format.js";
 import { branchCount } from "./kinds.js";
-import { type DownDetail, type DownItem, type EndStream, type GapFact, noDetail } from "./model.js";
+import {
+  type DownDetail,
+  type DownItem,
+  type EndStream,
+  type GapFact,
+  noDetail,
+  noReferences,
+  noWords,
+} from "./model.js";
 import { checkpointOf, type Reading, type ServerMessage } from "./server-message.js";
 import { StreamFaults } from "./stream-faults.js";
 import { SpilledText } from "./texts.js";
 import { SERVER } from "./types.js";
 
 /** Characters of text that a folded run of deltas shows. */
-const previewChars = 60;
+export const leadChars = 60;
 
 export interface Frames {
   total: number;
@@ -45,7 +53,8 @@ export class Downlink {
   readonly faults = new StreamFaults();
   readonly text: SpilledText;
   readonly thinking: SpilledText;
-  readonly evidence = new Set<Evidence>();
+  /** How the bytes of its frames were recovered. */
+  readonly evidence: Evidence[] = [];
   /** Every EndStream, with the ordinal of its frame. */
   readonly ends: { readonly ordinal: number; readonly end: EndStream; readonly place: Place }[] = [];
   end: StreamEnd | null = null;
@@ -59,7 +68,7 @@ export class Downlink {
   private lastHeartbeat: When | null = null;
   private lastFrame: When | null = null;
   /** Open folds of the current run of deltas, by fold key. */
-  private readonly folds = new Map<string, DownItem>();
+  private folds: Map<string, DownItem> | null = null;
   private stepId: number | null = null;
 
   constructor(private readonly reading: Reading) {
@@ -87,7 +96,7 @@ export class Downlink {
     const ordinal = this.counted(message);
     const end = readEndStream(message.body, this.reading.schemas);
     this.ends.push({ ordinal, end, place: message.place });
-    this.folds.clear();
+    this.folds?.clear();
     this.items.push(this.item(message, endStreamPart(end), ordinal, false));
     return end;
   }
@@ -97,8 +106,8 @@ export class Downlink {
     const ordinal = this.counted(message);
     this.faults.add({ what: message.fault ?? "truncated", place: message.place, ordinal, ...lengthsOf(message) });
     this.kinds.set("undecodable", (this.kinds.get("undecodable") ?? 0) + 1);
-    this.folds.clear();
-    this.items.push(this.item(message, { kind: "undecodable", says: [], detail: noDetail }, ordinal, true));
+    this.folds?.clear();
+    this.items.push(this.item(message, { kind: "undecodable", says: noWords, detail: noDetail }, ordinal, true));
   }
 
   /** Bytes that are no whole envelope: no frame, but a fault of the stream. */
@@ -119,7 +128,7 @@ export class Downlink {
 
   close(end: StreamEnd): void {
     this.end = end;
-    this.folds.clear();
+    this.folds = null;
     this.text.close();
     this.thinking.close();
   }
@@ -130,7 +139,7 @@ export class Downlink {
     frames.byFlags.set(message.flags, (frames.byFlags.get(message.flags) ?? 0) + 1);
     frames.wireBytes += message.wireBytes;
     frames.bodyBytes += message.body.length;
-    this.evidence.add(message.evidence);
+    if (!this.evidence.includes(message.evidence)) this.evidence.push(message.evidence);
     this.sign(message);
     this.tick(message);
     this.faults.frame(message, ordinal);
@@ -169,12 +178,12 @@ export class Downlink {
 
   private keep(message: StreamMessage, server: ServerMessage, ordinal: number, faulty: boolean): DownItem {
     if (server.detail.type === "heartbeat") this.heartbeat(message.mark.when);
-    const open = server.fold === "" ? undefined : this.folds.get(server.fold);
+    const open = server.fold === "" ? undefined : this.folds?.get(server.fold);
     if (open !== undefined && open.kind === server.kind) {
       fold(open, message, server, ordinal);
       return open;
     }
-    if (server.fold === "") this.folds.clear();
+    if (server.fold === "") this.folds?.clear();
     const detail: DownDetail =
       server.detail.type === "checkpoint-bytes"
         ? {
@@ -189,7 +198,10 @@ export class Downlink {
         : server.detail;
     const item = this.item(message, { ...server, detail }, ordinal, faulty);
     this.items.push(item);
-    if (server.fold !== "") this.folds.set(server.fold, item);
+    if (server.fold !== "") {
+      this.folds ??= new Map();
+      this.folds.set(server.fold, item);
+    }
     return item;
   }
 
@@ -220,11 +232,11 @@ export class Downlink {
       place: message.place,
       lastPlace: message.place,
       lane: part.lane ?? "session",
-      says: part.text === undefined || part.text === "" ? part.says : preview(part.text),
+      says: part.says,
       lead: leadOf(part.text ?? ""),
       detail: part.detail,
       nested: part.nested ?? null,
-      references: part.references ?? [],
+      references: part.references ?? noReferences,
       fold: part.fold ?? "",
       faulty,
     };
@@ -251,17 +263,12 @@ function fold(item: DownItem, message: StreamMessage, server: ServerMessage, ord
   item.tokens += server.tokens;
   if (server.text === "") return;
   // The beginning of a text comes in pieces: they are joined until a line is full.
-  if (item.lead.length < previewChars) {
-    item.lead = leadOf(item.lead + server.text);
-    item.says = preview(item.lead);
-  }
+  if (item.lead.length < leadChars) item.lead = leadOf(item.lead + server.text);
   item.chars += server.text.length;
 }
 
-const preview = (text: string): Words => [privately(shortened(text, previewChars))];
-
 /** A short copy of its own: the delta's text is kept elsewhere. */
-const leadOf = (text: string): string => (text === "" ? "" : flat(text.slice(0, previewChars * 2)));
+const leadOf = (text: string): string => (text === "" ? "" : flat(text.slice(0, leadChars * 2)));
 
 function lengthsOf(message: StreamMessage): { declared: number; got: number } {
   return { declared: message.declared, got: message.wireBytes };

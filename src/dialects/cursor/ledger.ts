@@ -9,30 +9,37 @@ import { blobTree } from "./blob-tree.js";
 import { emptyDigest } from "./contents.js";
 import { sub } from "./fields.js";
 import type { CarriedBlob, RunFacts } from "./model.js";
-import { pathText, refers } from "./references.js";
+import { type Reference, refers } from "./references.js";
+import { type Origin, Referrers } from "./referrers.js";
 import { sensitivity } from "./sensitivity.js";
 import type { CursorTurn } from "./turn.js";
 import { CLIENT, JSON_MESSAGE, PREWARM, RUN_REQUEST, STATE, UNKNOWN_TYPE } from "./types.js";
 import type { UploadedBlob } from "./upload.js";
 
-/** Referrer paths and sources kept per blob; more are counted only. */
-const pathsKept = 24;
-const sourcesKept = 64;
+/** Referrers and sources kept per blob: the first ones. */
+const referrersKept = 16;
+const sourcesKept = 16;
 
 export type Closure = { readonly closure: "closed" | "open" | "unverifiable"; readonly missing: readonly string[] };
+
+type Source = BlobRow["sources"][number];
 
 interface Supply {
   readonly digest: string;
   readonly size: number;
   times: number;
-  readonly sources: { via: BlobRow["sources"][number]["via"]; requestId: string | null; place: Place | null }[];
+  readonly sources: Source[];
 }
 
 /** One id of the ledger. */
 interface Account {
   readonly id: string;
-  readonly supplies: Supply[];
-  readonly referrers: string[];
+  /** Nearly always one: the content whose hash the id is. */
+  supply: Supply | null;
+  others: Supply[] | null;
+  /** Number of its last referrer, -1: none. */
+  referrer: number;
+  referrers: number;
   type: string;
   /** Named by a reference that is certainly one. */
   wanted: boolean;
@@ -45,7 +52,7 @@ export class Blobs implements BlobLedger {
   private sentAgainBytes = 0;
   private carriedBytes = 0;
   private lastCarried: { readonly turn: CursorTurn; readonly ids: ReadonlySet<string> } | null = null;
-  private rows_: readonly BlobRow[] | null = null;
+  private readonly referrers = new Referrers();
 
   constructor(readonly graph: BlobGraph) {}
 
@@ -88,8 +95,9 @@ export class Blobs implements BlobLedger {
   }
 
   get rows(): readonly BlobRow[] {
-    this.rows_ ??= [...this.accounts.values()].flatMap((account) => rowsOf(account, this.graph));
-    return this.rows_;
+    const out: BlobRow[] = [];
+    for (const account of this.accounts.values()) this.rowsOf(account, out);
+    return out;
   }
 
   get totals(): BlobLedger["totals"] {
@@ -127,19 +135,20 @@ export class Blobs implements BlobLedger {
   private account(id: string): Account {
     let account = this.accounts.get(id);
     if (account === undefined) {
-      account = { id, supplies: [], referrers: [], type: UNKNOWN_TYPE, wanted: false };
+      account = { id, supply: null, others: null, referrer: -1, referrers: 0, type: UNKNOWN_TYPE, wanted: false };
       this.accounts.set(id, account);
     }
     return account;
   }
 
-  private supply(id: string, digest: string, size: number, source: Supply["sources"][number]): void {
+  private supply(id: string, digest: string, size: number, source: Source): void {
     const account = this.account(id);
-    let supply = account.supplies.find((known) => known.digest === digest);
+    let supply = suppliesOf(account).find((known) => known.digest === digest);
     this.sentBytes += size;
     if (supply === undefined) {
       supply = { digest, size, times: 0, sources: [] };
-      account.supplies.push(supply);
+      if (account.supply === null) account.supply = supply;
+      else account.others = [...(account.others ?? []), supply];
     } else this.sentAgainBytes += size;
     supply.times++;
     if (supply.sources.length < sourcesKept) supply.sources.push(source);
@@ -175,50 +184,74 @@ export class Blobs implements BlobLedger {
 
   /** Breadth first, so that each blob is named by its shortest path; a blob is opened once per type. */
   private references(turns: readonly CursorTurn[]): void {
-    const queue: { id: string; type: string; path: string }[] = [];
-    const opened = new Set<string>();
-    const meet = (edge: Edge, prefix: string) => {
+    const queue: Opened[] = [];
+    const seen = new Map<string, Set<string>>();
+    const meet = (edge: Edge, origin: Origin) => {
       const { id, target, sure } = edge;
-      if (id === "" || (!sure && !this.graph.isSupplied(id))) return;
+      const supplied = this.graph.isSupplied(id);
+      if (id === "" || (!sure && !supplied)) return;
       const account = this.account(id);
       if (account.type === UNKNOWN_TYPE) account.type = target;
       if (sure) account.wanted = true;
-      const keepsPath = account.referrers.length < pathsKept;
-      const opens = isBlobId(id) && refers(target) && this.graph.isSupplied(id) && !opened.has(`${target} ${id}`);
-      if (!keepsPath && !opens) return;
-      const path = `${prefix}.${pathText(edge.base, edge.key)}`;
-      if (keepsPath) account.referrers.push(path);
-      if (opens) {
-        opened.add(`${target} ${id}`);
-        queue.push({ id, type: target, path });
-      }
+      const opens = supplied && isBlobId(id) && refers(target) && isFirst(seen, target, account.id);
+      if (account.referrers >= referrersKept && !opens) return;
+      const referrer = this.referrers.add(origin, edge.base, edge.key, account.referrer);
+      account.referrer = referrer;
+      account.referrers++;
+      if (opens) queue.push({ id: account.id, type: target, origin: { referrer } });
     };
     for (const [t, turn] of turns.entries()) this.roots(turn, `turns[${t}]`, meet);
     for (let at = 0; at < queue.length; at++) {
-      const { id, type, path } = queue[at]!;
-      for (const edge of this.graph.children(id, type)) meet(edge, path);
+      const { id, type, origin } = queue[at]!;
+      for (const edge of this.graph.children(id, type)) meet(edge, origin);
     }
   }
 
-  private roots(turn: CursorTurn, name: string, meet: (edge: Edge, prefix: string) => void): void {
+  private roots(turn: CursorTurn, name: string, meet: (edge: Edge, origin: Origin) => void): void {
     const request = runRequestOf(turn);
     if (request !== undefined)
-      for (const edge of this.graph.edges(request.type, request.message)) meet(edge, `${name}.request`);
+      for (const edge of this.graph.edges(request.type, request.message)) meet(edge, { root: `${name}.request` });
     let before = "";
     for (const [c, checkpoint] of turn.checkpoints.entries()) {
       // A checkpoint that is sent again refers to the same blobs.
       if (checkpoint.digest === before) continue;
       before = checkpoint.digest;
-      for (const edge of this.graph.edges(STATE, turn.state(checkpoint))) meet(edge, `${name}.checkpoints[${c}]`);
+      const origin = { root: `${name}.checkpoints[${c}]` };
+      for (const edge of this.graph.edges(STATE, turn.state(checkpoint))) meet(edge, origin);
     }
-    const small = [
-      ...turn.down.map((item) => [item.references, `${name}.down`] as const),
-      ...turn.uplink.map((item) => [item.references, `${name}.up`] as const),
-    ];
-    for (const [references, prefix] of small) {
-      for (const { path, id, target, sure, declared } of references)
-        meet({ base: path, key: null, id, target, sure, declared }, prefix);
+    for (const item of turn.down) meetAll(item.references, { root: `${name}.down` }, meet);
+    for (const item of turn.uplink) meetAll(item.references, { root: `${name}.up` }, meet);
+  }
+
+  private rowsOf(account: Account, out: BlobRow[]): void {
+    const { id, type } = account;
+    const { referrers, graph } = this;
+    // Paths are put together when a report prints them.
+    const row = (
+      bytes: number | null,
+      hash: BlobRow["hash"],
+      sources: readonly Source[],
+      timesSent: number,
+    ): BlobRow => ({
+      id,
+      bytes,
+      hash,
+      type,
+      sources,
+      get referrers() {
+        return referrers.paths(account.referrer);
+      },
+      timesSent,
+    });
+    for (const supply of suppliesOf(account)) {
+      const hash = supply.digest === id ? "match" : "mismatch";
+      out.push(row(supply.size, hash, supply.sources, supply.times));
     }
+    if (account.supply !== null) return;
+    if (graph.reading.contents.fromStore(id)) {
+      out.push(row(graph.size(id) ?? null, "match", [{ via: "store", requestId: null, place: null }], 0));
+    } else if (id === emptyDigest) out.push(row(0, "match", [], 0));
+    else if (account.wanted) out.push(row(null, null, [], 0));
   }
 
   /** Bytes that this turn's request named by id and did not send: direct references, with what their turns hold. */
@@ -247,24 +280,31 @@ function requestMessage(turn: CursorTurn, run: RunFacts): { type: string; messag
   return message === undefined ? undefined : { type: run.type === "run" ? RUN_REQUEST : PREWARM, message };
 }
 
-function rowsOf(account: Account, graph: BlobGraph): BlobRow[] {
-  const { id, type, referrers } = account;
-  if (account.supplies.length === 0 && graph.reading.contents.fromStore(id)) {
-    const sources = [{ via: "store" as const, requestId: null, place: null }];
-    return [{ id, bytes: graph.size(id) ?? null, hash: "match", type, sources, referrers, timesSent: 0 }];
+interface Opened {
+  readonly id: string;
+  readonly type: string;
+  readonly origin: Origin;
+}
+
+const noSupplies: readonly Supply[] = Object.freeze([]);
+
+function suppliesOf(account: Account): readonly Supply[] {
+  if (account.supply === null) return noSupplies;
+  return account.others === null ? [account.supply] : [account.supply, ...account.others];
+}
+
+function isFirst(seen: Map<string, Set<string>>, type: string, id: string): boolean {
+  let ids = seen.get(type);
+  if (ids === undefined) {
+    ids = new Set();
+    seen.set(type, ids);
   }
-  if (account.supplies.length === 0) {
-    const known = id === emptyDigest;
-    if (!account.wanted && !known) return [];
-    return [{ id, bytes: known ? 0 : null, hash: known ? "match" : null, type, sources: [], referrers, timesSent: 0 }];
-  }
-  return account.supplies.map((supply) => ({
-    id,
-    bytes: supply.size,
-    hash: supply.digest === id ? "match" : "mismatch",
-    type,
-    sources: supply.sources,
-    referrers,
-    timesSent: supply.times,
-  }));
+  if (ids.has(id)) return false;
+  ids.add(id);
+  return true;
+}
+
+function meetAll(references: readonly Reference[], origin: Origin, meet: (edge: Edge, origin: Origin) => void): void {
+  for (const { path, id, target, sure, declared } of references)
+    meet({ base: path, key: null, id, target, sure, declared }, origin);
 }

@@ -6,12 +6,14 @@
 
 import type { Place } from "../../core/place.js";
 import type { Words } from "../../core/printable.js";
-import type { Nanos, When } from "../../core/time.js";
+import type { When } from "../../core/time.js";
 import type { Step, Usage } from "../../model/conversation.js";
 import type { Evidence, GapReason } from "../../model/exchange.js";
 import type { WireFault } from "../../model/schema.js";
-import type { HexFault } from "./append-body.js";
+import type { AppendFacts } from "./append-facts.js";
 import type { Reference } from "./references.js";
+
+export type { AppendFacts } from "./append-facts.js";
 
 export type Lane = Step["lane"];
 
@@ -33,7 +35,8 @@ export interface DownItem {
   /** Of the last folded message. */
   lastPlace: Place;
   readonly lane: Lane;
-  says: Words;
+  /** Empty for a run of deltas: `lead` says it. */
+  readonly says: Words;
   /** Beginning of the text of a run of deltas, as it came. */
   lead: string;
   readonly detail: DownDetail;
@@ -67,6 +70,11 @@ export type DownDetail =
   | { readonly type: "checkpoint"; readonly checkpoint: Checkpoint }
   | { readonly type: "turn-ended"; readonly usage: Usage; readonly reasoningTokens: number | null }
   | { readonly type: "end-stream"; readonly end: EndStream };
+
+/** Shared, so that what has none costs nothing. */
+export const noWords: Words = Object.freeze([]);
+export const noReferences: readonly Reference[] = Object.freeze([]);
+export const noBlobs: readonly CarriedBlob[] = Object.freeze([]);
 
 export const noDetail: DownDetail & UpDetail = Object.freeze({ type: "none" });
 
@@ -164,29 +172,6 @@ export interface UpItem {
   /** Ordinal of arrival in the session. */
   readonly order: number;
   readonly append: AppendFacts | null;
-}
-
-/** The HTTP side of one BidiAppend; filled in as the exchange goes on. */
-export interface AppendFacts {
-  readonly input: number;
-  readonly exchange: number;
-  readonly carrier: "hex" | "binary" | "none" | "both";
-  readonly hexFault: HexFault | null;
-  readonly outerFault: string | null;
-  /** The unary body was wrapped in an envelope, by the client or by the recorder. */
-  readonly misframed: boolean;
-  readonly method: string;
-  readonly requestType: string;
-  readonly timeoutMs: number | null;
-  /** `x-request-id`, "" where absent. */
-  readonly headerId: string;
-  readonly bodyId: string;
-  status: number | null;
-  responseType: string;
-  responseBytes: number;
-  /** End of the response; null where it was not seen. */
-  answered: Nanos | null;
-  responseLost: boolean;
 }
 
 export type UpDetail =

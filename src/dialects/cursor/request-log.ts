@@ -2,6 +2,7 @@
 import type { Place } from "../../core/place.js";
 import { type Nanos, unknownWhen, type When } from "../../core/time.js";
 import { type Exchange, type GapReason, headerValue, mediaType } from "../../model/exchange.js";
+import type { AppendHead } from "./append-facts.js";
 import type { Downlink } from "./downlink.js";
 import { flat } from "./fields.js";
 import type { EndStream, GapFact, UpItem } from "./model.js";
@@ -73,6 +74,7 @@ export class RequestLog {
   /** Methods of other families that carry this request id. */
   readonly foreign = new Set<string>();
   client: ClientFacts | null = null;
+  readonly heads: AppendHead[] = [];
 
   constructor(
     /** null: neither header nor body names it. */

@@ -8,7 +8,15 @@ import { bytesOf, deep, flag, int, listOf, numberOf, sub, text } from "./fields.
 import { count, plural, quoted, size, took } from "./format.js";
 import { type Kind, kindOf } from "./kinds.js";
 import { labelOf, questionLabel, resultLabel, toolLabel } from "./labels.js";
-import { type Checkpoint, type DownDetail, type Lane, noDetail, type ToolEvent } from "./model.js";
+import {
+  type Checkpoint,
+  type DownDetail,
+  type Lane,
+  noDetail,
+  noReferences,
+  noWords,
+  type ToolEvent,
+} from "./model.js";
 import { type Reference, referencesOf } from "./references.js";
 import { SERVER, TOOL_CALL, UPDATE } from "./types.js";
 
@@ -40,14 +48,14 @@ type Part = Partial<Omit<ServerMessage, "kind">>;
 
 const rest: Omit<ServerMessage, "kind"> = {
   lane: "session",
-  says: [],
+  says: noWords,
   detail: noDetail,
   fold: "",
   text: "",
   notice: false,
   tokens: 0,
   nested: null,
-  references: [],
+  references: noReferences,
 };
 
 /** Decoded once; the caller keeps the faults and unknown fields. */
@@ -95,7 +103,8 @@ function partOf(kind: Kind, message: ProtoMessage, reading: Reading): Part {
 function blobIds(branch: string, value: ProtoMessage): Part {
   if (branch !== "tool_call_completed" && branch !== "tool_call_started" && branch !== "user_message_appended")
     return {};
-  return { references: referencesOf(UPDATE, value) };
+  const references = referencesOf(UPDATE, value);
+  return references.length === 0 ? {} : { references };
 }
 
 function firstToken(value: ProtoMessage | undefined): Words {
@@ -152,10 +161,10 @@ function kv(branch: string, id: number, value: ProtoMessage, contents: Contents)
     return { lane: "kv", detail: { type: "kv", id, op: "get", blobId, digest: null, size: null } };
   }
   const data = bytesOf(value, "blob_data") ?? noBytes;
-  return {
-    lane: "kv",
-    detail: { type: "kv", id, op: "set", blobId, digest: contents.put(data), size: data.length },
-  };
+  const digest = contents.put(data);
+  // One string for both where they are equal, as they should be.
+  const named = blobId === digest ? digest : blobId;
+  return { lane: "kv", detail: { type: "kv", id, op: "set", blobId: named, digest, size: data.length } };
 }
 
 function exec(kind: string, message: ProtoMessage, args: ProtoMessage | undefined): Part {
@@ -180,7 +189,6 @@ function update(branch: string, value: ProtoMessage, schemas: Schemas, scope: st
       const notice = flag(value, "is_server_notice");
       return {
         lane: "model",
-        says: said === "" ? [] : [quoted(said)],
         text: said,
         notice,
         fold: notice ? "notice" : "text",
@@ -188,7 +196,7 @@ function update(branch: string, value: ProtoMessage, schemas: Schemas, scope: st
     }
     case "thinking_delta": {
       const thought = text(value, "text");
-      return { lane: "model", says: thought === "" ? [] : [quoted(thought)], text: thought, fold: "thinking" };
+      return { lane: "model", text: thought, fold: "thinking" };
     }
     case "token_delta":
       return { lane: "model", tokens: int(value, "tokens"), fold: "tokens" };

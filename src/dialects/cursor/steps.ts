@@ -1,10 +1,11 @@
 /** The entries of a turn's timeline as the reports' steps: pair marks, states, and what a blob operation moves. */
 
-import type { Words } from "../../core/printable.js";
+import { privately, type Words } from "../../core/printable.js";
 import { isKnown, millisBetween, type When } from "../../core/time.js";
 import type { Pair, Step } from "../../model/conversation.js";
 import { blobName } from "./describe-blob.js";
-import { count, size } from "./format.js";
+import { leadChars } from "./downlink.js";
+import { count, shortened, size } from "./format.js";
 import type { Blobs } from "./ledger.js";
 import type { DownItem, UpItem } from "./model.js";
 import { execAnswer, type Pairs } from "./pairs.js";
@@ -169,6 +170,7 @@ export function downStep(
 
 function downSays(item: DownItem, blobs: Blobs | null): Words {
   const { detail } = item;
+  if (item.lead !== "") return [privately(shortened(item.lead, leadChars))];
   if (item.tokens > 0) return [`+${count(item.tokens)} tokens`];
   switch (detail.type) {
     case "kv": {

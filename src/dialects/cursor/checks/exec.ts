@@ -5,15 +5,12 @@ import { count, took } from "../format.js";
 import type { UpItem } from "../model.js";
 import { type ExecCall, exactMillis, execAnswer } from "../pairs.js";
 import type { CursorTurn } from "../turn.js";
-import { type CursorRule, examples, isMangled, type Judgement, noDownlink } from "./rule.js";
-
-const family = "Exec";
-const source = "protocols/cursor.md 5 E, 2.12";
+import { examples, isMangled, type Judgement, noDownlink } from "./rule.js";
 
 const name = (call: ExecCall): string => `exec ${call.id}`;
 
 /** There are executions to judge. */
-function* withExec(
+export function* withExec(
   turn: CursorTurn,
   judge: (turn: CursorTurn, calls: readonly ExecCall[]) => Iterable<Judgement>,
 ): Generator<Judgement> {
@@ -30,7 +27,7 @@ export function partnerOf(kind: string): string {
   return kind.replace(/_args$/, "_result");
 }
 
-function* requested(turn: CursorTurn): Generator<Judgement> {
+export function* requested(turn: CursorTurn): Generator<Judgement> {
   const why = noDownlink(turn);
   if (why !== undefined) {
     yield { why };
@@ -52,7 +49,7 @@ function* requested(turn: CursorTurn): Generator<Judgement> {
   }
 }
 
-function* partners(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
+export function* partners(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
   for (const call of calls) {
     if (call.kind === "" || call.item.faulty) continue;
     const expected = partnerOf(call.kind);
@@ -69,7 +66,7 @@ function* partners(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<Jud
   }
 }
 
-function* idsInOrder(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
+export function* idsInOrder(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
   if (turn.lost("down")) {
     yield { why: "part of the downlink is lost" };
     return;
@@ -89,7 +86,7 @@ function notOver(turn: CursorTurn): string | undefined {
   return turn.lost("up") ? "part of the uplink is lost" : undefined;
 }
 
-function* closedOnce(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
+export function* closedOnce(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
   const why = notOver(turn);
   if (why !== undefined) {
     yield { why };
@@ -115,7 +112,7 @@ function* closedOnce(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Ju
   }
 }
 
-function* throwsLast(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
+export function* throwsLast(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
   let seen = 0;
   for (const call of calls) {
     const at = call.messages.findIndex(({ detail }) => detail.type === "control" && detail.what === "throw");
@@ -141,7 +138,7 @@ function* throwsLast(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<J
 /** The client promises a sign of life about every 3 s; twice that is a stall. */
 const heartbeatLimitMs = 6000;
 
-function* keepsAlive(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
+export function* keepsAlive(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
   if (!turn.hasExactTimes || turn.lost("up")) {
     yield { why: turn.hasExactTimes ? "part of the uplink is lost" : "times of the frames are not exact" };
     return;
@@ -176,7 +173,7 @@ function longestGap(call: ExecCall, settled: UpItem): { ms: number; until: UpIte
   return longest;
 }
 
-function* abortsKnown(turn: CursorTurn): Generator<Judgement> {
+export function* abortsKnown(turn: CursorTurn): Generator<Judgement> {
   const why = noDownlink(turn);
   if (why !== undefined) {
     yield { why };
@@ -203,7 +200,7 @@ const terminal = new Set(["exit", "backgrounded", "rejected", "permission_denied
 /** A command that never ran has no start. */
 const withoutStart = new Set(["rejected", "permission_denied", "sandbox_unsupported"]);
 
-function* shellOrder(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
+export function* shellOrder(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
   const shells = calls.filter(
     (call) => call.kind === "shell_stream_args" && call.messages.some(({ detail }) => detail.type === "exec"),
   );
@@ -233,7 +230,7 @@ function shellFault(events: readonly string[], over: boolean): string | null {
   return ends.length === 0 && over ? "the stream never ends" : null;
 }
 
-function* sameExecId(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
+export function* sameExecId(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
   let seen = 0;
   for (const call of calls) {
     for (const item of call.messages) {
@@ -258,7 +255,7 @@ function* sameExecId(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<J
   if (seen === 0) yield { why: "no result carries an exec_id" };
 }
 
-function* noneOpen(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
+export function* noneOpen(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
   const why = notOver(turn);
   if (why !== undefined) {
     yield { why };
@@ -274,7 +271,7 @@ function* noneOpen(turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judg
   }
 }
 
-function* localTime(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
+export function* localTime(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<Judgement> {
   let seen = 0;
   for (const call of calls) {
     for (const item of call.messages) {
@@ -301,157 +298,3 @@ function* localTime(_turn: CursorTurn, calls: readonly ExecCall[]): Generator<Ju
   }
   if (seen === 0) yield { why: "no result reports its execution time" };
 }
-
-const rule = (data: Omit<CursorRule, "family" | "class" | "implies" | "source"> & Partial<CursorRule>): CursorRule => ({
-  family,
-  class: "check",
-  implies: [],
-  source,
-  ...data,
-});
-
-export const execRules: readonly CursorRule[] = [
-  rule({
-    id: "cursor/E01",
-    severity: "error",
-    statement: "Every exec id of the uplink was asked for before.",
-    why: "A result for an unknown id was meant for another run or another epoch.",
-    needs: "the downlink that asks and the uplink that answers",
-    good: "shell_args id 3, shell_result id 3",
-    bad: "shell_result id 9, never asked",
-    remedy: "key executions by request id, epoch and exec id",
-    turn: requested,
-  }),
-  rule({
-    id: "cursor/E02",
-    severity: "error",
-    statement: "The result branch is the partner of the request branch.",
-    why: "Eight partners have other field numbers than their requests: pairing by number answers the wrong question.",
-    needs: "an answered execution",
-    good: "pi_read_args (45), pi_read_result (46)",
-    bad: "read_args (7), ls_result (8)",
-    remedy: "pair by the table of protocols/cursor.md 2.12, not by field number",
-    turn: (turn) => withExec(turn, partners),
-  }),
-  rule({
-    id: "cursor/E03",
-    severity: "warning",
-    statement: "Exec ids of a run are unique and rise from 1.",
-    why: "Id 0 is absent on the wire; a client that reads absent as missing drops it.",
-    needs: "the whole downlink",
-    good: "1, 2, 3",
-    bad: "0, 1, 1",
-    remedy: "count from 1 in every run",
-    turn: (turn) => withExec(turn, idsInOrder),
-  }),
-  rule({
-    id: "cursor/E04",
-    severity: "warning",
-    statement:
-      "A normal execution ends with exactly one stream_close, after its last message, also for a single result.",
-    why: "A server that waits for the close never continues without it.",
-    needs: "a completed run with its uplink",
-    good: "read_result 2, stream_close 2",
-    bad: "read_result 2 and nothing more",
-    remedy: "send stream_close after the result; the reference client always does",
-    turn: (turn) => withExec(turn, closedOnce),
-  }),
-  rule({
-    id: "cursor/E05",
-    severity: "warning",
-    statement:
-      "A failing execution sends throw and nothing after it; an unsupported request sends throw, then stream_close.",
-    why: "A result after a throw is for an execution that the server has given up.",
-    needs: "an execution that throws",
-    good: "throw 4",
-    bad: "throw 4, read_result 4",
-    remedy: null,
-    turn: (turn) => withExec(turn, throwsLast),
-  }),
-  rule({
-    id: "cursor/E06",
-    severity: "warning",
-    statement:
-      "While an execution runs, a heartbeat with its id comes about every 3 s; a silence above 6 s is a stall.",
-    why: "The server cannot tell a long command from a dead client.",
-    needs: "exact times and an execution of 6 s or more",
-    good: "shell_args, heartbeat after 3 s, heartbeat after 6 s, result",
-    bad: "shell_args, result after 20 s",
-    remedy: "send exec_client_control_message.heartbeat every 3 s",
-    turn: (turn) => withExec(turn, keepsAlive),
-  }),
-  rule({
-    id: "cursor/E07",
-    severity: "error",
-    statement: "abort names an execution of this run.",
-    why: "Its id is an exec id, not a tool call id.",
-    needs: "an abort and the downlink before it",
-    good: "shell_args id 5, abort id 5",
-    bad: "abort id 8, never asked",
-    remedy: null,
-    turn: abortsKnown,
-  }),
-  rule({
-    id: "cursor/E08",
-    severity: "warning",
-    statement:
-      "A shell stream is start, then output, then exactly one of exit, backgrounded, rejected, permission_denied or sandbox_unsupported.",
-    why: "The last event is the result: without it the tool call never completes.",
-    needs: "an answered shell_stream_args",
-    good: "start, stdout, exit",
-    bad: "start, exit, stdout",
-    remedy: null,
-    turn: (turn) => withExec(turn, shellOrder),
-  }),
-  rule({
-    id: "cursor/E09",
-    class: "permission",
-    severity: "info",
-    statement: "An ExecClientMessage without a branch carries only hook contexts: it is no result.",
-    why: "A reader that takes it for an answer closes the execution too early.",
-    needs: "an ExecClientMessage without branch",
-    good: "hook contexts for exec 3, then read_result 3",
-    bad: "nothing: it is legal",
-    remedy: null,
-    turn: (turn) =>
-      withExec(turn, function* hookOnly(_turn, calls) {
-        const seen = calls.some((call) =>
-          call.messages.some(({ detail }) => detail.type === "exec" && detail.branch === ""),
-        );
-        if (!seen) yield { why: "every exec message has a branch" };
-      }),
-  }),
-  rule({
-    id: "cursor/E10",
-    severity: "warning",
-    statement: "A non-empty exec_id on the result is that of the request.",
-    why: "It is no join key, but two ids for one execution mean that results were mixed up.",
-    needs: "a result with an exec_id",
-    good: "both empty, or both the same",
-    bad: "another execution's exec_id",
-    remedy: null,
-    turn: (turn) => withExec(turn, sameExecId),
-  }),
-  rule({
-    id: "cursor/E11",
-    severity: "warning",
-    statement: "No execution is outstanding at a successful EndStream.",
-    why: "Its result goes nowhere.",
-    needs: "a completed run with its uplink",
-    good: "every exec answered, then EndStream {}",
-    bad: "shell_args id 6, EndStream {}",
-    remedy: "wait for the result, or abort the execution",
-    turn: (turn) => withExec(turn, noneOpen),
-  }),
-  rule({
-    id: "cursor/E12",
-    severity: "info",
-    statement: "local_execution_time_ms is not longer than the time from request to result.",
-    why: "A longer one was measured for something else, or a clock is wrong.",
-    needs: "a result with local_execution_time_ms",
-    good: "reported 400 ms, measured 420 ms",
-    bad: "reported 4,000 ms, measured 420 ms",
-    remedy: null,
-    turn: (turn) => withExec(turn, localTime),
-  }),
-];

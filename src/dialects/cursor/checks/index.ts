@@ -4,15 +4,15 @@ import type { CursorModel } from "../finish.js";
 import { blobRules } from "./blobs.js";
 import { blobFlowRules } from "./blobs-flow.js";
 import { checkpointRules } from "./checkpoint-rules.js";
-import { execRules } from "./exec.js";
-import { interactionRules } from "./interaction.js";
-import { lifecycleRules } from "./lifecycle.js";
+import { execRules } from "./exec-rules.js";
+import { interactionRules } from "./interaction-rules.js";
+import { lifecycleRules } from "./lifecycle-rules.js";
 import { type CursorRule, verdictsOf } from "./rule.js";
 import { transcriptRules } from "./transcripts.js";
 import { transportRules } from "./transport.js";
-import { callRules } from "./transport-calls.js";
+import { callRules } from "./transport-calls-rules.js";
 import { uplinkRules } from "./uplink.js";
-import { uplinkFlowRules } from "./uplink-flow.js";
+import { uplinkFlowRules } from "./uplink-flow-rules.js";
 
 export const cursorChecks: readonly CursorRule[] = [
   ...transportRules,

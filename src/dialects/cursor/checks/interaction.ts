@@ -3,10 +3,7 @@ import { count, plural } from "../format.js";
 import type { DownItem, ToolEvent } from "../model.js";
 import type { Query, ToolCallLife } from "../pairs.js";
 import type { CursorTurn } from "../turn.js";
-import { type CursorRule, examples, isMangled, type Judgement, noDownlink } from "./rule.js";
-
-const family = "Interaction and tool calls";
-const source = "protocols/cursor.md 5 U, 2.10, 2.11";
+import { examples, isMangled, type Judgement, noDownlink } from "./rule.js";
 
 /** Response branch of a query branch: they share their field number, not their suffix (2.11). */
 export function responseOf(branch: string): string {
@@ -15,7 +12,7 @@ export function responseOf(branch: string): string {
   return branch.replace(/_args$/, "_result");
 }
 
-function* withQueries(
+export function* withQueries(
   turn: CursorTurn,
   judge: (turn: CursorTurn, queries: readonly Query[]) => Iterable<Judgement>,
 ): Generator<Judgement> {
@@ -26,7 +23,7 @@ function* withQueries(
 }
 
 /** The run's own calls; those of a subagent inside a task live in a scope of their own. */
-function* withTools(
+export function* withTools(
   turn: CursorTurn,
   judge: (turn: CursorTurn, calls: readonly ToolCallLife[]) => Iterable<Judgement>,
 ): Generator<Judgement> {
@@ -36,7 +33,7 @@ function* withTools(
   else yield* judge(turn, turn.pairs.tools);
 }
 
-function* answeredOnce(turn: CursorTurn): Generator<Judgement> {
+export function* answeredOnce(turn: CursorTurn): Generator<Judgement> {
   const why = noDownlink(turn);
   if (why !== undefined) {
     yield { why };
@@ -84,7 +81,7 @@ const decisions = new Set([
   "switch_mode_request_response",
 ]);
 
-function* decided(_turn: CursorTurn, queries: readonly Query[]): Generator<Judgement> {
+export function* decided(_turn: CursorTurn, queries: readonly Query[]): Generator<Judgement> {
   let seen = 0;
   for (const query of queries) {
     for (const item of query.answers) {
@@ -102,11 +99,11 @@ function* decided(_turn: CursorTurn, queries: readonly Query[]): Generator<Judge
   if (seen === 0) yield { why: "no approval is asked for" };
 }
 
-function eventsOf(call: ToolCallLife, event: ToolEvent["event"]): readonly DownItem[] {
+export function eventsOf(call: ToolCallLife, event: ToolEvent["event"]): readonly DownItem[] {
   return call.events.flatMap((each) => (each.event.event === event ? [each.item] : []));
 }
 
-function* completedOnce(turn: CursorTurn, calls: readonly ToolCallLife[]): Generator<Judgement> {
+export function* completedOnce(turn: CursorTurn, calls: readonly ToolCallLife[]): Generator<Judgement> {
   if (turn.outcome !== "completed" || turn.lost("down")) {
     yield {
       why: turn.lost("down") ? "part of the downlink is lost" : `the run did not end successfully (${turn.outcome})`,
@@ -139,7 +136,7 @@ const toolName = (call: ToolCallLife): string => `${call.tool || "tool call"} ${
 
 const rank: Readonly<Record<ToolEvent["event"], number>> = { partial: 0, started: 1, delta: 2, completed: 3 };
 
-function* inOrder(turn: CursorTurn, calls: readonly ToolCallLife[]): Generator<Judgement> {
+export function* inOrder(turn: CursorTurn, calls: readonly ToolCallLife[]): Generator<Judgement> {
   for (const call of calls) {
     let before = -1;
     for (const { event, item } of call.events) {
@@ -160,7 +157,7 @@ function* inOrder(turn: CursorTurn, calls: readonly ToolCallLife[]): Generator<J
   }
 }
 
-function* constant(_turn: CursorTurn, calls: readonly ToolCallLife[]): Generator<Judgement> {
+export function* constant(_turn: CursorTurn, calls: readonly ToolCallLife[]): Generator<Judgement> {
   for (const call of calls) {
     const tools = new Set(call.events.map(({ event }) => event.tool).filter((tool) => tool !== ""));
     const models = new Set(call.events.map(({ event }) => event.modelCallId).filter((id) => id !== ""));
@@ -177,7 +174,7 @@ function* constant(_turn: CursorTurn, calls: readonly ToolCallLife[]): Generator
   }
 }
 
-function* hasResult(_turn: CursorTurn, calls: readonly ToolCallLife[]): Generator<Judgement> {
+export function* hasResult(_turn: CursorTurn, calls: readonly ToolCallLife[]): Generator<Judgement> {
   let seen = 0;
   for (const call of calls) {
     for (const { event, item } of call.events) {
@@ -195,7 +192,7 @@ function* hasResult(_turn: CursorTurn, calls: readonly ToolCallLife[]): Generato
   if (seen === 0) yield { why: "no tool call is completed" };
 }
 
-function* sameCallId(_turn: CursorTurn, calls: readonly ToolCallLife[]): Generator<Judgement> {
+export function* sameCallId(_turn: CursorTurn, calls: readonly ToolCallLife[]): Generator<Judgement> {
   let seen = 0;
   for (const call of calls) {
     const named = call.events.filter(({ event }) => event.toolCallId !== "");
@@ -211,7 +208,7 @@ function* sameCallId(_turn: CursorTurn, calls: readonly ToolCallLife[]): Generat
   if (seen === 0) yield { why: "no ToolCall names its tool_call_id" };
 }
 
-function* stepsPair(turn: CursorTurn): Generator<Judgement> {
+export function* stepsPair(turn: CursorTurn): Generator<Judgement> {
   const why = noDownlink(turn) ?? (turn.lost("down") ? "part of the downlink is lost" : undefined);
   if (why !== undefined) {
     yield { why };
@@ -246,7 +243,7 @@ function* stepsPair(turn: CursorTurn): Generator<Judgement> {
   }
 }
 
-function* thinkingEnds(turn: CursorTurn): Generator<Judgement> {
+export function* thinkingEnds(turn: CursorTurn): Generator<Judgement> {
   const why = noDownlink(turn);
   if (why !== undefined) {
     yield { why };
@@ -276,7 +273,7 @@ function* thinkingEnds(turn: CursorTurn): Generator<Judgement> {
 /** Queries whose approval starts work that ends in a completed tool call. */
 const approvals = new Set(["web_search_request_query", "web_fetch_request_query", "generate_image_request_query"]);
 
-function* approvalThenResult(turn: CursorTurn, queries: readonly Query[]): Generator<Judgement> {
+export function* approvalThenResult(turn: CursorTurn, queries: readonly Query[]): Generator<Judgement> {
   if (turn.outcome !== "completed" || turn.lost("down")) {
     yield { why: "the end of the run is not in the capture or was no success" };
     return;
@@ -298,7 +295,7 @@ function* approvalThenResult(turn: CursorTurn, queries: readonly Query[]): Gener
   if (seen === 0) yield { why: "no approval is asked for" };
 }
 
-function* listedCalls(turn: CursorTurn): Generator<Judgement> {
+export function* listedCalls(turn: CursorTurn): Generator<Judgement> {
   const why = noDownlink(turn) ?? (turn.lost("down") ? "part of the downlink is lost" : undefined);
   if (why !== undefined) {
     yield { why };
@@ -334,167 +331,3 @@ function startedAfter(turn: CursorTurn, list: DownItem, until: number): number {
   }
   return started.size;
 }
-
-const rule = (data: Omit<CursorRule, "family" | "class" | "implies" | "source"> & Partial<CursorRule>): CursorRule => ({
-  family,
-  class: "check",
-  implies: [],
-  source,
-  ...data,
-});
-
-export const interactionRules: readonly CursorRule[] = [
-  rule({
-    id: "cursor/U01",
-    severity: "error",
-    statement:
-      "Each interaction_query has exactly one response of the same branch before a successful end; unanswered at a cancel is legal.",
-    why: "The server waits for the user; a wrong branch answers another question.",
-    needs: "an interaction_query",
-    good: "web_search_request_query 1, web_search_request_response 1",
-    bad: "switch_mode_request_query 2, no response, EndStream {}",
-    remedy: "answer every query once, by its interaction id",
-    turn: answeredOnce,
-  }),
-  rule({
-    id: "cursor/U02",
-    severity: "error",
-    statement: "A response to an approval sets approved or rejected.",
-    why: "An empty result is neither: the reader falls into its default.",
-    needs: "an answered approval query",
-    good: "web_search_request_response { approved {} }",
-    bad: "web_search_request_response {}",
-    remedy: null,
-    turn: (turn) => withQueries(turn, decided),
-  }),
-  rule({
-    id: "cursor/U03",
-    severity: "warning",
-    statement: "Each tool_call_started has one tool_call_completed with the same call_id before turn_ended.",
-    why: "The client shows a tool that runs for ever.",
-    needs: "a completed run with its whole downlink",
-    good: "started c1, completed c1, turn_ended",
-    bad: "started c1, turn_ended",
-    remedy: "complete the call, with an error result if need be",
-    turn: (turn) => withTools(turn, completedOnce),
-  }),
-  rule({
-    id: "cursor/U04",
-    severity: "warning",
-    statement: "Per call_id: partial, then started, then deltas, then completed.",
-    why: "A partial after the start would change arguments that are already running.",
-    needs: "tool calls",
-    good: "partial, partial, started, delta, completed",
-    bad: "started, partial",
-    remedy: null,
-    turn: (turn) => withTools(turn, inOrder),
-  }),
-  rule({
-    id: "cursor/U05",
-    severity: "error",
-    statement: "The ToolCall branch and the model_call_id stay the same for one call_id.",
-    why: "Two tools under one id cannot be told apart afterwards.",
-    needs: "tool calls",
-    good: "shell_tool_call in every update of c1",
-    bad: "read_tool_call, then shell_tool_call under c1",
-    remedy: "give every call its own id",
-    turn: (turn) => withTools(turn, constant),
-  }),
-  rule({
-    id: "cursor/U06",
-    severity: "warning",
-    statement: "tool_call_completed carries a result, and started_at_ms is not after completed_at_ms.",
-    why: "The step that is stored has nothing to show.",
-    needs: "a completed tool call",
-    good: "completed { shell_tool_call { args, result } }",
-    bad: "completed { shell_tool_call { args } }",
-    remedy: null,
-    turn: (turn) => withTools(turn, hasResult),
-  }),
-  rule({
-    id: "cursor/U07",
-    severity: "warning",
-    statement: "ToolCall.tool_call_id, where set, is the call_id of the update.",
-    why: "Stored steps are found by it.",
-    needs: "a ToolCall with tool_call_id",
-    good: "call_id c1, tool_call_id c1",
-    bad: "call_id c1, tool_call_id c2",
-    remedy: null,
-    turn: (turn) => withTools(turn, sameCallId),
-  }),
-  rule({
-    id: "cursor/U08",
-    severity: "warning",
-    statement: "step_started and step_completed pair, and step_id rises.",
-    why: "Texts and tool calls are cut into steps by them.",
-    needs: "steps and the whole downlink",
-    good: "started 1, completed 1, started 2, completed 2",
-    bad: "started 1, started 2",
-    remedy: null,
-    turn: stepsPair,
-  }),
-  rule({
-    id: "cursor/U09",
-    severity: "warning",
-    statement: "thinking_completed follows at least one thinking_delta and reports 1 ms or more.",
-    why: "An empty thought is shown to the user.",
-    needs: "thinking_completed",
-    good: "thinking_delta, thinking_completed 1,200 ms",
-    bad: "thinking_completed 0 ms",
-    remedy: null,
-    turn: thinkingEnds,
-  }),
-  rule({
-    id: "cursor/U10",
-    class: "permission",
-    severity: "info",
-    statement:
-      "Calls of a parallel batch may complete in another order than they were started; they are stored in call order.",
-    why: "A reader that stores completion order changes the transcript.",
-    needs: "two calls in flight at once",
-    good: "started c1, started c2, completed c2, completed c1",
-    bad: "nothing: it is legal",
-    remedy: null,
-    turn: (turn) =>
-      withTools(turn, function* parallel(_turn, calls) {
-        const spans = calls.map(
-          (call) => [eventsOf(call, "started")[0]?.first, eventsOf(call, "completed")[0]?.first] as const,
-        );
-        const overlap = spans.some(([start, end], i) =>
-          spans.some(
-            ([other], k) =>
-              k !== i &&
-              start !== undefined &&
-              end !== undefined &&
-              other !== undefined &&
-              other > start &&
-              other < end,
-          ),
-        );
-        if (!overlap) yield { why: "no two calls are in flight at once" };
-      }),
-  }),
-  rule({
-    id: "cursor/U13",
-    severity: "warning",
-    statement:
-      "The approval of a web search, web fetch or image is no result: a completed tool call must still follow.",
-    why: "A server that takes the approval for the result never runs the tool.",
-    needs: "an answered approval and the rest of a completed run",
-    good: "query, approved, tool_call_completed",
-    bad: "query, approved, turn_ended",
-    remedy: null,
-    turn: (turn) => withQueries(turn, approvalThenResult),
-  }),
-  rule({
-    id: "cursor/U16",
-    severity: "warning",
-    statement: "tool_requests_listed.call_count is the number of tool_call_started that follow for that model call.",
-    why: "The client reserves room for that many.",
-    needs: "tool_requests_listed and the whole downlink",
-    good: "listed 2, started c1, started c2",
-    bad: "listed 2, started c1",
-    remedy: null,
-    turn: listedCalls,
-  }),
-];

@@ -5,10 +5,7 @@ import { count, plural, took } from "../format.js";
 import type { DownItem, UpItem } from "../model.js";
 import type { CursorTurn } from "../turn.js";
 import { neighboursOf } from "./neighbours.js";
-import { type CursorRule, examples, type Judgement, noAppends, noDownlink } from "./rule.js";
-
-const family = "Run life cycle";
-const source = "protocols/cursor.md 5 L, 1.7, 7";
+import { examples, type Judgement, noAppends, noDownlink } from "./rule.js";
 
 const turnEnds = (turn: CursorTurn): readonly DownItem[] =>
   turn.down.filter(({ detail }) => detail.type === "turn-ended");
@@ -23,7 +20,10 @@ function notSuccessful(turn: CursorTurn): string | undefined {
   return turn.lost("down") ? "part of the downlink is lost" : undefined;
 }
 
-function* afterSuccess(turn: CursorTurn, judge: (turn: CursorTurn) => Iterable<Judgement>): Generator<Judgement> {
+export function* afterSuccess(
+  turn: CursorTurn,
+  judge: (turn: CursorTurn) => Iterable<Judgement>,
+): Generator<Judgement> {
   const why = notSuccessful(turn);
   if (why !== undefined) yield { why };
   else yield* judge(turn);
@@ -33,7 +33,7 @@ function endPlaces(turn: CursorTurn) {
   return turn.call!.downlink.ends.slice(0, 1).map((end) => end.place);
 }
 
-function* oneTurnEnded(turn: CursorTurn): Generator<Judgement> {
+export function* oneTurnEnded(turn: CursorTurn): Generator<Judgement> {
   const ends = turnEnds(turn);
   if (ends.length === 1) return;
   yield {
@@ -45,7 +45,7 @@ function* oneTurnEnded(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* orderAtEnd(turn: CursorTurn): Generator<Judgement> {
+export function* orderAtEnd(turn: CursorTurn): Generator<Judgement> {
   const ended = turnEnds(turn)[0];
   if (ended === undefined) {
     yield { why: "there is no turn_ended" };
@@ -60,7 +60,7 @@ function* orderAtEnd(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* noEndAfterError(turn: CursorTurn): Generator<Judgement> {
+export function* noEndAfterError(turn: CursorTurn): Generator<Judgement> {
   const why = noDownlink(turn);
   const error = turn.call?.downlink.ends.find(({ end }) => end.error !== null);
   if (why !== undefined || error === undefined) {
@@ -79,7 +79,7 @@ function* noEndAfterError(turn: CursorTurn): Generator<Judgement> {
 const allowedAtEnd =
   /^(conversation_checkpoint_update|interaction_update\.heartbeat|kv_server_message\.|EndStream|ttft_breakdown)/;
 
-function* quietAfterEnd(turn: CursorTurn): Generator<Judgement> {
+export function* quietAfterEnd(turn: CursorTurn): Generator<Judgement> {
   const ended = turnEnds(turn)[0];
   if (ended === undefined) {
     yield { why: noDownlink(turn) ?? "there is no turn_ended" };
@@ -96,7 +96,7 @@ function* quietAfterEnd(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* notDropped(turn: CursorTurn): Generator<Judgement> {
+export function* notDropped(turn: CursorTurn): Generator<Judgement> {
   if (turnEnds(turn).length > 0) return;
   yield {
     says: ["the stream ended cleanly without turn_ended: the client treats it as a lost connection"],
@@ -108,7 +108,7 @@ function* notDropped(turn: CursorTurn): Generator<Judgement> {
 /** Bounds of the client's fixed 5 s timer as seen from outside. */
 const beat = { periodMs: 5000, minMs: 4500, maxMs: 7000 };
 
-function* heartbeats(turn: CursorTurn): Generator<Judgement> {
+export function* heartbeats(turn: CursorTurn): Generator<Judgement> {
   const why =
     turn.call === null
       ? "the downlink of this request is not in the capture"
@@ -151,7 +151,7 @@ function* beatCount(turn: CursorTurn): Generator<Judgement> {
 
 const silenceLimitMs = 30_000;
 
-function* noSilence(turn: CursorTurn): Generator<Judgement> {
+export function* noSilence(turn: CursorTurn): Generator<Judgement> {
   const why = noDownlink(turn) ?? (turn.call?.recorder === "har" ? "a HAR has no time per frame" : undefined);
   if (why !== undefined) {
     yield { why };
@@ -167,7 +167,7 @@ function* noSilence(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* runIdFits(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
+export function* runIdFits(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
   const why = turn.run?.type === "run" ? undefined : (noAppends(turn) ?? "there is no run_request");
   if (why !== undefined) {
     yield { why };
@@ -200,7 +200,7 @@ function runPlace(turn: CursorTurn) {
     .map((item) => item.place);
 }
 
-function* originalIdFits(turn: CursorTurn): Generator<Judgement> {
+export function* originalIdFits(turn: CursorTurn): Generator<Judgement> {
   const original = turn.clientFacts?.originalRequestId ?? null;
   const runId = turn.run?.runId ?? null;
   if (original === null || runId === null) {
@@ -215,7 +215,7 @@ function* originalIdFits(turn: CursorTurn): Generator<Judgement> {
     };
 }
 
-function* oneConversation(model: CursorModel): Generator<Judgement> {
+export function* oneConversation(model: CursorModel): Generator<Judgement> {
   const first = new Map<string, CursorTurn>();
   let seen = 0;
   for (const turn of model.turns) {
@@ -243,7 +243,7 @@ function overlapMs(older: CursorTurn, newer: CursorTurn): number {
   return millisBetween(newer.start.earliest, older.end.latest);
 }
 
-function* noOverlap(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
+export function* noOverlap(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
   const before = previousOf(turn, model);
   if (before === null || !isKnown(turn.start) || !isKnown(before.end)) {
     yield {
@@ -268,7 +268,7 @@ function previousOf(turn: CursorTurn, model: CursorModel): CursorTurn | null {
   return neighboursOf(model).before.get(turn) ?? null;
 }
 
-function* retryCarries(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
+export function* retryCarries(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
   const failed = turn.retryOf === null ? undefined : neighboursOf(model).byRequest.get(turn.retryOf);
   if (failed === undefined || turn.run === null) {
     yield { why: turn.retryOf === null ? "it is no retry" : "the failed attempt is not in the capture" };
@@ -296,7 +296,7 @@ function* retryCarries(turn: CursorTurn, model: CursorModel): Generator<Judgemen
   };
 }
 
-function* subagentLinks(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
+export function* subagentLinks(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
   const parent = turn.parentRequestId === null ? undefined : neighboursOf(model).byRequest.get(turn.parentRequestId);
   if (parent === undefined || turn.conversationId === null) {
     yield { why: turn.parentRequestId === null ? "it is no subagent's run" : "the parent's run is not in the capture" };
@@ -312,7 +312,7 @@ function* subagentLinks(turn: CursorTurn, model: CursorModel): Generator<Judgeme
 
 const cancelLimitMs = 6000;
 
-function* cancelEnds(turn: CursorTurn): Generator<Judgement> {
+export function* cancelEnds(turn: CursorTurn): Generator<Judgement> {
   const cancel = turn.uplink.find(({ detail }) => detail.type === "action" && detail.branch === "cancel_action");
   const end = turn.call?.downlink.end ?? null;
   if (cancel === undefined || end === null || !isKnown(cancel.when) || !isKnown(end.when) || !isExact(end.when)) {
@@ -334,7 +334,7 @@ function* cancelEnds(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* usageAddsUp(turn: CursorTurn): Generator<Judgement> {
+export function* usageAddsUp(turn: CursorTurn): Generator<Judgement> {
   const ended = turnEnds(turn)[0];
   if (ended === undefined || ended.detail.type !== "turn-ended") {
     yield { why: noDownlink(turn) ?? "there is no turn_ended" };
@@ -360,7 +360,7 @@ function* usageAddsUp(turn: CursorTurn): Generator<Judgement> {
   if (faults.length > 0) yield { says: [`turn_ended: ${faults.join("; ")}`], places: [ended.place], subject: "usage" };
 }
 
-function* onlyHeartbeatsBefore(turn: CursorTurn): Generator<Judgement> {
+export function* onlyHeartbeatsBefore(turn: CursorTurn): Generator<Judgement> {
   const run = turn.uplink.find(({ detail }) => detail.type === "run");
   const why =
     noDownlink(turn) ??
@@ -383,192 +383,3 @@ function* onlyHeartbeatsBefore(turn: CursorTurn): Generator<Judgement> {
 }
 
 const sentAt = (item: UpItem): bigint => item.when.earliest;
-
-const rule = (data: Omit<CursorRule, "family" | "class" | "implies" | "source"> & Partial<CursorRule>): CursorRule => ({
-  family,
-  class: "check",
-  implies: [],
-  source,
-  ...data,
-});
-
-export const lifecycleRules: readonly CursorRule[] = [
-  rule({
-    id: "cursor/L01",
-    severity: "error",
-    statement: "A successful EndStream comes with exactly one turn_ended.",
-    why: "turn_ended alone carries the totals; a stream without it is a lost connection to the client.",
-    needs: "a stream that ended successfully, whole",
-    good: "turn_ended, checkpoint, EndStream {}",
-    bad: "checkpoint, EndStream {}",
-    remedy: "send turn_ended once, before the last checkpoint",
-    turn: (turn) => afterSuccess(turn, oneTurnEnded),
-  }),
-  rule({
-    id: "cursor/L02",
-    severity: "warning",
-    statement: "At success turn_ended comes first, then at least one checkpoint, then EndStream.",
-    why: "The client takes the checkpoint after turn_ended for the final one; without it the last state may be lost.",
-    needs: "a stream that ended successfully, whole",
-    good: "turn_ended, checkpoint, EndStream {}",
-    bad: "checkpoint, turn_ended, EndStream {}",
-    remedy: "publish the final checkpoint after turn_ended",
-    turn: (turn) => afterSuccess(turn, orderAtEnd),
-  }),
-  rule({
-    id: "cursor/L03",
-    severity: "warning",
-    statement: "A stream that ends with an error has no turn_ended.",
-    why: "The client shows a finished turn and an error at once.",
-    needs: "a stream that ended with an error",
-    good: "text, EndStream error",
-    bad: "turn_ended, EndStream error",
-    remedy: null,
-    turn: noEndAfterError,
-  }),
-  rule({
-    id: "cursor/L04",
-    severity: "warning",
-    statement: "Between turn_ended and EndStream come only checkpoints, heartbeats and KV.",
-    why: "The turn is over: what comes later is not part of any step.",
-    needs: "turn_ended",
-    good: "turn_ended, set_blob, checkpoint, EndStream",
-    bad: "turn_ended, text_delta, EndStream",
-    remedy: null,
-    turn: quietAfterEnd,
-  }),
-  rule({
-    id: "cursor/L05",
-    severity: "warning",
-    implies: ["cursor/L01"],
-    statement: "A clean EndStream has a turn_ended before it, unless the run was canceled.",
-    why: "The client treats the other case as a dropped connection and retries.",
-    needs: "a stream that ended successfully, whole",
-    good: "turn_ended, EndStream {}",
-    bad: "text_delta, EndStream {}",
-    remedy: "end failed runs with an EndStream error instead",
-    turn: (turn) => afterSuccess(turn, notDropped),
-  }),
-  rule({
-    id: "cursor/L06",
-    severity: "warning",
-    statement: "client_heartbeat comes about every 5 s: gaps of 4.5 to 7 s, one per 5 s of the run, give or take one.",
-    why: "A server that expects them closes a run without them.",
-    needs: "the whole uplink and the run's duration",
-    good: "24 s: 4 heartbeats, 5.0 s apart",
-    bad: "24 s: none",
-    remedy: "a fixed timer, started with the run, stopped when the stream ends",
-    turn: heartbeats,
-  }),
-  rule({
-    id: "cursor/L07",
-    severity: "warning",
-    statement: "The server is never silent for more than 30 s.",
-    why: "The client aborts the attempt then; server heartbeats exist to prevent it.",
-    needs: "exact times per frame",
-    good: "a heartbeat every few seconds while a tool runs",
-    bad: "no frame for 40 s",
-    remedy: "send interaction_update.heartbeat while waiting",
-    turn: noSilence,
-  }),
-  rule({
-    id: "cursor/L08",
-    severity: "warning",
-    statement: "run_id is set and equals the request id, or on a retry an earlier request id of the conversation.",
-    why: "Attempts of one run are found by it.",
-    needs: "a run_request",
-    good: "run_id = request id",
-    bad: "no run_id",
-    remedy: null,
-    turn: runIdFits,
-  }),
-  rule({
-    id: "cursor/L09",
-    severity: "error",
-    statement: "x-original-request-id, where present, is the run_id.",
-    why: "Proxies and servers group attempts by the header, the stored turn by the field.",
-    needs: "x-original-request-id and a run_request",
-    good: "both the first attempt's request id",
-    bad: "two different ids",
-    remedy: null,
-    turn: originalIdFits,
-  }),
-  rule({
-    id: "cursor/L10",
-    severity: "error",
-    statement: "A request id belongs to one conversation only.",
-    why: "Everything is joined by it.",
-    needs: "run_requests with conversation ids",
-    good: "one conversation id for both epochs of a request",
-    bad: "the same request id in two conversations",
-    remedy: "make a fresh request id for every run",
-    session: oneConversation,
-  }),
-  rule({
-    id: "cursor/L11",
-    severity: "warning",
-    statement: "Runs of one conversation do not overlap; where they do, the older one ends canceled.",
-    why: "Two runs write two states over each other.",
-    needs: "two runs of a conversation with known times",
-    good: "run 1 ends, run 2 starts",
-    bad: "run 2 starts while run 1 goes on to complete",
-    remedy: null,
-    turn: noOverlap,
-  }),
-  rule({
-    id: "cursor/L12",
-    severity: "warning",
-    statement:
-      "A retry carries resume_action where the failed attempt delivered a checkpoint, else the original action; attempts never overlap.",
-    why: "A retry that starts over repeats tools that have already run.",
-    needs: "a retry and the attempt that failed",
-    good: "checkpoint, error, retry with resume_action",
-    bad: "checkpoint, error, retry with user_message_action",
-    remedy: null,
-    turn: retryCarries,
-  }),
-  rule({
-    id: "cursor/L13",
-    severity: "info",
-    statement: "A subagent's run has a conversation id of its own and names its parent in its headers.",
-    why: "The tree of runs is built from it.",
-    needs: "a subagent's run and its parent's",
-    good: "x-parent-request-id, another conversation id",
-    bad: "the parent's conversation id",
-    remedy: null,
-    turn: subagentLinks,
-  }),
-  rule({
-    id: "cursor/L14",
-    severity: "warning",
-    statement: "cancel_action is followed by the end of the stream within 6 s.",
-    why: "The client drops the stream then, and what the server still writes is lost.",
-    needs: "a cancel_action and the end of the stream with its time",
-    good: "cancel_action, EndStream canceled after 40 ms",
-    bad: "cancel_action, EndStream after 9 s",
-    remedy: "stop the model and the tools at once, then end the stream",
-    turn: cancelEnds,
-  }),
-  rule({
-    id: "cursor/L15",
-    severity: "warning",
-    statement: "In turn_ended cache reads are not above input tokens, reasoning not above output, nothing negative.",
-    why: "Bills are made from it.",
-    needs: "turn_ended",
-    good: "input 1,000, cache read 800",
-    bad: "input 100, cache read 800",
-    remedy: "count cached tokens as input tokens too",
-    turn: usageAddsUp,
-  }),
-  rule({
-    id: "cursor/L16",
-    severity: "warning",
-    statement: "A downlink frame may come before the run_request only as a heartbeat.",
-    why: "There is nothing to say yet.",
-    needs: "exact times and a run_request",
-    good: "heartbeat, run_request, text",
-    bad: "text, run_request",
-    remedy: null,
-    turn: onlyHeartbeatsBefore,
-  }),
-];

@@ -3,10 +3,7 @@ import { count, plural } from "../format.js";
 import type { AppendFacts, UpItem } from "../model.js";
 import type { FrameNote } from "../stream-faults.js";
 import type { CursorTurn } from "../turn.js";
-import { type CursorRule, examples, isMangled, type Judgement, noDownlink } from "./rule.js";
-
-const family = "Transport";
-const source = "protocols/cursor.md 5 T, 1.1 to 1.7";
+import { examples, isMangled, type Judgement, noDownlink } from "./rule.js";
 
 interface Append {
   readonly item: UpItem;
@@ -19,7 +16,7 @@ function appendsOf(turn: CursorTurn): readonly Append[] {
 
 const appendName = ({ item }: Append): string => `seqno ${item.seqno}`;
 
-function* posted(turn: CursorTurn): Generator<Judgement> {
+export function* posted(turn: CursorTurn): Generator<Judgement> {
   const { call } = turn;
   const appends = appendsOf(turn);
   if (call === null && appends.length === 0) yield { why: "no call of this request is in the capture" };
@@ -47,7 +44,7 @@ const streamRequest = new Set(["application/connect+proto", "application/connect
 const streamResponse = new Set(["text/event-stream", "application/connect+proto", "application/connect+json"]);
 const unary = new Set(["application/proto", "application/json"]);
 
-function* typed(turn: CursorTurn): Generator<Judgement> {
+export function* typed(turn: CursorTurn): Generator<Judgement> {
   const { call } = turn;
   const appends = appendsOf(turn);
   if (call === null && appends.length === 0) yield { why: "no call of this request is in the capture" };
@@ -80,7 +77,7 @@ function* typed(turn: CursorTurn): Generator<Judgement> {
   }
 }
 
-function* plainWhenShort(turn: CursorTurn): Generator<Judgement> {
+export function* plainWhenShort(turn: CursorTurn): Generator<Judgement> {
   const why = noDownlink(turn);
   const { shortCompressed, compressed } = turn.call?.downlink.faults ?? {
     shortCompressed: { list: [], count: 0 },
@@ -95,7 +92,7 @@ function* plainWhenShort(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* oneRequestId(turn: CursorTurn): Generator<Judgement> {
+export function* oneRequestId(turn: CursorTurn): Generator<Judgement> {
   const { call } = turn;
   if (call === null || call.channel !== "RunSSE" || call.upGaps.length > 0) {
     yield {
@@ -128,7 +125,7 @@ function* oneRequestId(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* sameId(turn: CursorTurn): Generator<Judgement> {
+export function* sameId(turn: CursorTurn): Generator<Judgement> {
   let seen = 0;
   const { call } = turn;
   const bodyId = call?.bodyIds[0] ?? "";
@@ -155,7 +152,7 @@ function* sameId(turn: CursorTurn): Generator<Judgement> {
   if (seen === 0) yield { why: "no call has both the header and the body's id" };
 }
 
-function* emptyAnswers(turn: CursorTurn): Generator<Judgement> {
+export function* emptyAnswers(turn: CursorTurn): Generator<Judgement> {
   const answered = appendsOf(turn).filter(({ append }) => append.status === 200 && !append.responseLost);
   if (answered.length === 0) yield { why: "no append was answered in the capture" };
   for (const each of answered) {
@@ -170,7 +167,7 @@ function* emptyAnswers(turn: CursorTurn): Generator<Judgement> {
   }
 }
 
-function* decodes(turn: CursorTurn): Generator<Judgement> {
+export function* decodes(turn: CursorTurn): Generator<Judgement> {
   const faults = turn.call?.downlink.faults ?? null;
   if (faults === null && turn.uplink.length === 0) yield { why: "no message of this request is in the capture" };
   for (const fault of faults?.decoding.list ?? []) {
@@ -220,7 +217,7 @@ function* unknownFields(turn: CursorTurn, frames: readonly FrameNote[]): Generat
   };
 }
 
-function* oneBranch(turn: CursorTurn): Generator<Judgement> {
+export function* oneBranch(turn: CursorTurn): Generator<Judgement> {
   const faults = turn.call?.downlink.faults ?? null;
   if (faults === null && turn.uplink.length === 0) yield { why: "no message of this request is in the capture" };
   for (const frame of faults?.branches.list ?? []) {
@@ -260,7 +257,7 @@ function deadlineMs(item: UpItem): number {
   return 60_000 + Math.ceil((wireBytes / 131_072) * 1000);
 }
 
-function* deadline(turn: CursorTurn): Generator<Judgement> {
+export function* deadline(turn: CursorTurn): Generator<Judgement> {
   const timed = appendsOf(turn).filter(({ append }) => append.timeoutMs !== null);
   if (timed.length === 0) yield { why: "no append has Connect-Timeout-Ms" };
   for (const each of timed) {
@@ -276,7 +273,7 @@ function* deadline(turn: CursorTurn): Generator<Judgement> {
   }
 }
 
-function* noBareJson(turn: CursorTurn): Generator<Judgement> {
+export function* noBareJson(turn: CursorTurn): Generator<Judgement> {
   const why = noDownlink(turn);
   if (why !== undefined) yield { why };
   for (const frame of turn.call?.downlink.faults.jsonText.list ?? []) {
@@ -290,7 +287,7 @@ function* noBareJson(turn: CursorTurn): Generator<Judgement> {
   }
 }
 
-function* binaryClean(turn: CursorTurn): Generator<Judgement> {
+export function* binaryClean(turn: CursorTurn): Generator<Judgement> {
   const lossy = turn.loss.filter((loss) => loss.why === "lossy-utf8").map((loss) => loss.direction);
   const salvaged = turn.recovered.includes("salvaged");
   if (lossy.length === 0 && !salvaged) return;
@@ -305,138 +302,3 @@ function* binaryClean(turn: CursorTurn): Generator<Judgement> {
     remedy: "record again with a tool that keeps bodies as base64 (mitmproxy, HTTP Toolkit), or capture packets",
   };
 }
-
-const rule = (data: Omit<CursorRule, "family" | "class" | "implies" | "source"> & Partial<CursorRule>): CursorRule => ({
-  family,
-  class: "check",
-  implies: [],
-  source,
-  ...data,
-});
-
-export const callRules: readonly CursorRule[] = [
-  rule({
-    id: "cursor/T01",
-    severity: "error",
-    statement: "BidiAppend and RunSSE are POST; the RunSSE status is 200, also for a failed call.",
-    why: "The client reads failures from EndStream; another status loses code and details.",
-    needs: "a call of the request",
-    good: "POST, 200, EndStream with an error",
-    bad: "POST, 502",
-    remedy: "answer 200 and put the failure into EndStream",
-    turn: posted,
-  }),
-  rule({
-    id: "cursor/T02",
-    severity: "error",
-    statement:
-      "Content types are application/proto for appends, application/connect+proto for stream requests, and text/event-stream or application/connect+proto for stream responses.",
-    why: "The client rejects any other type before it reads a byte.",
-    needs: "a call with content types",
-    good: "text/event-stream on RunSSE",
-    bad: "application/octet-stream on RunSSE",
-    remedy: null,
-    turn: typed,
-  }),
-  rule({
-    id: "cursor/T10",
-    severity: "info",
-    statement: "Envelopes under 1,024 bytes are not compressed.",
-    why: "It costs time and gains nothing; peers leave short ones plain.",
-    needs: "compressed frames",
-    good: "heartbeats with flags 0x00",
-    bad: "a 40-byte delta with flags 0x01",
-    remedy: null,
-    turn: plainWhenShort,
-  }),
-  rule({
-    id: "cursor/T11",
-    severity: "error",
-    statement: "The RunSSE request holds exactly one envelope with a non-empty BidiRequestId and no EndStream.",
-    why: "The downlink is joined to its appends by that id.",
-    needs: "the RunSSE request's body",
-    good: "00 00000026 0a24 and a UUID",
-    bad: "an empty body",
-    remedy: null,
-    turn: oneRequestId,
-  }),
-  rule({
-    id: "cursor/T12",
-    severity: "error",
-    statement: "x-request-id equals the request id of the body, on RunSSE and on every append.",
-    why: "Load balancers route by the header, the server joins by the body.",
-    needs: "a call with header and body",
-    good: "the same UUID in both",
-    bad: "a fresh x-request-id on every append",
-    remedy: "use one header object for all calls of a run, as the reference client does",
-    turn: sameId,
-  }),
-  rule({
-    id: "cursor/T13",
-    severity: "warning",
-    statement: "The body of a successful append response is empty.",
-    why: "BidiAppendResponse has no fields: bytes there are from something else.",
-    needs: "an answered append",
-    good: "200, 0 bytes",
-    bad: '200, {"ok":true}',
-    remedy: null,
-    turn: emptyAnswers,
-  }),
-  rule({
-    id: "cursor/T14",
-    severity: "error",
-    statement: "Every payload decodes as its message; unknown fields are reported as information.",
-    why: "A wrong wire type is read as something else or not at all.",
-    needs: "messages",
-    good: "every field has the wire type of its schema",
-    bad: "a string where a message is due",
-    remedy: "compare with the .proto files under proto/cursor",
-    turn: decodes,
-  }),
-  rule({
-    id: "cursor/T15",
-    severity: "error",
-    statement:
-      "Every client and server message sets exactly one branch, except a server message with ttft_breakdown alone.",
-    why: "A message without a branch says nothing; of two the reader sees only the last.",
-    needs: "messages",
-    good: "AgentServerMessage { interaction_update {…} }",
-    bad: "AgentServerMessage {}",
-    remedy: null,
-    turn: oneBranch,
-  }),
-  rule({
-    id: "cursor/T16",
-    severity: "info",
-    statement: "Connect-Timeout-Ms of an append is at most 60,000 ms and one second per 128 KiB on the wire.",
-    why: "A longer one keeps a dead run waiting.",
-    needs: "Connect-Timeout-Ms on an append",
-    good: "60,001 for a heartbeat",
-    bad: "600,000",
-    remedy: null,
-    turn: deadline,
-  }),
-  rule({
-    id: "cursor/T17",
-    implies: ["cursor/T14", "cursor/T15"],
-    severity: "warning",
-    statement: "A frame with flags 0x00 holds no JSON text.",
-    why: "It is an error sent with the wrong flag: the client reports bad protobuf instead.",
-    needs: "the downlink",
-    good: "flags 0x02 on the error",
-    bad: '00 0000002a {"error":…}',
-    remedy: "set flag 0x02 on EndStream",
-    turn: noBareJson,
-  }),
-  rule({
-    id: "cursor/T18",
-    severity: "error",
-    statement: "Bodies in the capture are binary-clean: no byte was replaced by U+FFFD.",
-    why: "What was replaced cannot be won back; findings on such bytes are damaged.",
-    needs: "bodies",
-    good: "base64 bodies",
-    bad: "postData.text with U+FFFD",
-    remedy: "record bodies as base64, or capture packets",
-    turn: binaryClean,
-  }),
-];

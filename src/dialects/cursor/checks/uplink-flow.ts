@@ -4,12 +4,9 @@ import type { CursorModel } from "../finish.js";
 import { count, plural, took } from "../format.js";
 import type { UpItem } from "../model.js";
 import type { CursorTurn } from "../turn.js";
-import { type CursorRule, isMangled, type Judgement, noAppends } from "./rule.js";
+import { isMangled, type Judgement, noAppends } from "./rule.js";
 
-const family = "Uplink order";
-const source = "protocols/cursor.md 5 S, 1.7";
-
-function* withAppends(turn: CursorTurn, judge: (turn: CursorTurn) => Iterable<Judgement>): Generator<Judgement> {
+export function* withAppends(turn: CursorTurn, judge: (turn: CursorTurn) => Iterable<Judgement>): Generator<Judgement> {
   const why = noAppends(turn);
   if (why !== undefined) yield { why };
   else yield* judge(turn);
@@ -17,7 +14,7 @@ function* withAppends(turn: CursorTurn, judge: (turn: CursorTurn) => Iterable<Ju
 
 const isTimed = (item: UpItem): boolean => isKnown(item.when) && isExact(item.when);
 
-function* startsRun(turn: CursorTurn): Generator<Judgement> {
+export function* startsRun(turn: CursorTurn): Generator<Judgement> {
   const first = turn.uplink.find((item) => item.seqno === 0);
   if (first === undefined || first.kind === "undecodable") {
     yield { why: "the append with seqno 0 is not readable in the capture" };
@@ -32,7 +29,7 @@ function* startsRun(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* oneRun(turn: CursorTurn): Generator<Judgement> {
+export function* oneRun(turn: CursorTurn): Generator<Judgement> {
   if (turn.uplink.length === 0) {
     yield { why: "no client message of this request is in the capture" };
     return;
@@ -48,7 +45,7 @@ function* oneRun(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* oneEncoding(turn: CursorTurn): Generator<Judgement> {
+export function* oneEncoding(turn: CursorTurn): Generator<Judgement> {
   const used = new Map<string, UpItem>();
   for (const item of turn.uplink)
     if (item.append !== null && !isMangled(item)) used.set(item.encoding, used.get(item.encoding) ?? item);
@@ -60,7 +57,7 @@ function* oneEncoding(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* startsInOrder(turn: CursorTurn): Generator<Judgement> {
+export function* startsInOrder(turn: CursorTurn): Generator<Judgement> {
   const timed = turn.uplink.filter((item) => item.append !== null && item.seqno >= 0 && isTimed(item));
   if (timed.length < 2) yield { why: "fewer than two appends have times" };
   for (let i = 1; i < timed.length; i++) {
@@ -80,7 +77,7 @@ function* startsInOrder(turn: CursorTurn): Generator<Judgement> {
 
 const inFlightLimit = 16;
 
-function* fewInFlight(turn: CursorTurn): Generator<Judgement> {
+export function* fewInFlight(turn: CursorTurn): Generator<Judgement> {
   const events: { readonly at: Nanos; readonly step: number; readonly item: UpItem }[] = [];
   for (const item of turn.uplink) {
     const answered = item.append?.answered ?? null;
@@ -104,7 +101,7 @@ function* fewInFlight(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* bothSides(turn: CursorTurn): Generator<Judgement> {
+export function* bothSides(turn: CursorTurn): Generator<Judgement> {
   if (turn.call?.uplink) {
     yield { why: "a Run request is both sides in one" };
     return;
@@ -125,7 +122,7 @@ function* bothSides(turn: CursorTurn): Generator<Judgement> {
     };
 }
 
-function* streamFirst(turn: CursorTurn): Generator<Judgement> {
+export function* streamFirst(turn: CursorTurn): Generator<Judgement> {
   const first = turn.uplink.find((item) => item.append !== null && isTimed(item));
   if (turn.call === null || first === undefined || !isKnown(turn.call.opened)) {
     yield { why: "the stream or the first append, or its time, is not in the capture" };
@@ -143,7 +140,7 @@ function* streamFirst(turn: CursorTurn): Generator<Judgement> {
 /** One heartbeat may be under way when the stream ends. */
 const lateMs = 5000;
 
-function* noneLate(turn: CursorTurn): Generator<Judgement> {
+export function* noneLate(turn: CursorTurn): Generator<Judgement> {
   const end = turn.call?.downlink.end ?? null;
   const ended = turn.call !== null && turn.call.downlink.ends.length > 0;
   if (end === null || !ended || !isKnown(end.when)) {
@@ -163,7 +160,7 @@ function* noneLate(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-function* stopsAfterFailure(turn: CursorTurn): Generator<Judgement> {
+export function* stopsAfterFailure(turn: CursorTurn): Generator<Judgement> {
   const failed = turn.uplink.find(
     (item) =>
       item.append !== null && item.append.status !== null && item.append.status !== 200 && item.append.status !== 0,
@@ -194,7 +191,7 @@ function* stopsAfterFailure(turn: CursorTurn): Generator<Judgement> {
   }
 }
 
-function* epochsApart(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
+export function* epochsApart(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
   if (turn.epochNumber === 0) {
     yield { why: "the request id has one epoch" };
     return;
@@ -217,126 +214,3 @@ function* epochsApart(turn: CursorTurn, model: CursorModel): Generator<Judgement
     severity: "warning",
   };
 }
-
-const rule = (data: Omit<CursorRule, "family" | "class" | "implies" | "source"> & Partial<CursorRule>): CursorRule => ({
-  family,
-  class: "check",
-  implies: [],
-  source,
-  ...data,
-});
-
-export const uplinkFlowRules: readonly CursorRule[] = [
-  rule({
-    id: "cursor/S04",
-    severity: "error",
-    statement: "seqno 0 carries run_request or prewarm_request.",
-    why: "Nothing before it says which conversation is meant.",
-    needs: "the append with seqno 0",
-    good: "0 run_request, 1 client_heartbeat",
-    bad: "0 client_heartbeat, 1 run_request",
-    remedy: null,
-    turn: (turn) => withAppends(turn, startsRun),
-  }),
-  rule({
-    id: "cursor/S05",
-    severity: "error",
-    statement: "An epoch has one run_request.",
-    why: "A second one starts another run on a stream that already answers the first.",
-    needs: "the uplink",
-    good: "one run_request",
-    bad: "two run_requests under one RunSSE",
-    remedy: "steer a running turn with conversation_action, start a new run with a new stream",
-    turn: oneRun,
-  }),
-  rule({
-    id: "cursor/S08",
-    severity: "warning",
-    statement: "All appends of a request use the same encoding, data or data_binary.",
-    why: "The client decides once per build.",
-    needs: "two appends",
-    good: "hex in all",
-    bad: "hex, then binary",
-    remedy: null,
-    turn: (turn) => withAppends(turn, oneEncoding),
-  }),
-  rule({
-    id: "cursor/S09",
-    severity: "info",
-    statement: "Appends start in the order of their seqno; they may finish in another.",
-    why: "Order by seqno, never by time or by place in the file.",
-    needs: "times of two appends",
-    good: "0, 1, 2 started 10 ms apart",
-    bad: "2 started before 1",
-    remedy: null,
-    turn: (turn) => withAppends(turn, startsInOrder),
-  }),
-  rule({
-    id: "cursor/S10",
-    severity: "warning",
-    statement: "At most 16 appends are in flight at once.",
-    why: "The reference client queues the rest; a server may count on it.",
-    needs: "times of requests and responses",
-    good: "16",
-    bad: "40",
-    remedy: null,
-    turn: (turn) => withAppends(turn, fewInFlight),
-  }),
-  rule({
-    id: "cursor/S11",
-    severity: "warning",
-    statement: "Every append's request id has a RunSSE or RunPoll in the capture, and the reverse.",
-    why: "Half a talk cannot be checked: pairing, closure and outcome are unknown.",
-    needs: "a split-mode request",
-    good: "RunSSE and its appends",
-    bad: "appends only",
-    remedy: "record from before the run to after its end, and keep unfinished responses",
-    turn: bothSides,
-  }),
-  rule({
-    id: "cursor/S12",
-    severity: "info",
-    statement: "RunSSE starts no later than the first append.",
-    why: "The client opens the stream first; on separate connections the append may still arrive first.",
-    needs: "times of both",
-    good: "RunSSE, 1 ms later the first append",
-    bad: "the first append 80 ms before RunSSE",
-    remedy: null,
-    turn: (turn) => withAppends(turn, streamFirst),
-  }),
-  rule({
-    id: "cursor/S13",
-    severity: "warning",
-    statement: "No append starts later than one heartbeat period after EndStream.",
-    why: "The client's timer stops when the stream ends.",
-    needs: "the time of the stream's end",
-    good: "EndStream, nothing more",
-    bad: "EndStream, a heartbeat 20 s later",
-    remedy: "stop the heartbeat timer with the stream",
-    turn: (turn) => withAppends(turn, noneLate),
-  }),
-  rule({
-    id: "cursor/S14",
-    severity: "warning",
-    statement: "After an append that failed no later one starts, and the stream is aborted.",
-    why: "The message is lost; the client gives the whole call up.",
-    needs: "an append with another status than 200",
-    good: "append 7 fails, the stream is reset",
-    bad: "append 7 fails, append 8 follows",
-    remedy: null,
-    turn: (turn) => withAppends(turn, stopsAfterFailure),
-  }),
-  rule({
-    id: "cursor/S15",
-    class: "check",
-    severity: "info",
-    statement:
-      "A second RunSSE of a request id with a sequence from 0 is a new epoch and legal; one that overlaps the first is a reconnect.",
-    why: "A queued message reuses the request id: without epochs its appends look like duplicates.",
-    needs: "a request id with two streams",
-    good: "stream 1 ends, stream 2 starts, seqno from 0",
-    bad: "stream 2 starts while stream 1 is open",
-    remedy: null,
-    turn: epochsApart,
-  }),
-];
