@@ -54,6 +54,8 @@ export interface Ends {
 export class Connection implements StreamOwner, Stack {
   /** Links of the flow table: same hash, and order of last use. */
   chain: Connection | undefined;
+  /** Where it is kept by its full key. */
+  key: string | undefined;
   older: Connection | undefined;
   newer: Connection | undefined;
   packets = 0;

@@ -8,26 +8,29 @@ import type { Ip } from "../ip.js";
 import type { Segment } from "../tcp/segment.js";
 import { Connection, type ConnectionTools } from "./connection.js";
 
+/** Connections of one hash that are compared one by one. Ports and addresses chosen to collide go to a table by full key instead. */
+const usualChain = 8;
+
 export class FlowTable {
   private readonly buckets = new Map<number, Connection>();
+  private readonly collided = new Map<string, Connection>();
   private count = 0;
   /** Order of last use: a list from the one idle for longest to the one just used. */
   private oldest: Connection | undefined;
   private newest: Connection | undefined;
 
-  constructor(private readonly tools: ConnectionTools) {}
+  constructor(
+    private readonly tools: ConnectionTools,
+    private readonly maxChain = usualChain,
+  ) {}
 
   packet(ip: Ip, segment: Segment, packet: Packet): void {
     const hash = hashOf(ip, segment);
     let connection = this.newest;
     let side = connection === undefined || connection.hash !== hash ? undefined : sideOf(connection, ip, segment);
     if (side === undefined) {
-      connection = this.buckets.get(hash);
-      while (connection !== undefined) {
-        side = sideOf(connection, ip, segment);
-        if (side !== undefined) break;
-        connection = connection.chain;
-      }
+      connection = this.find(hash, ip, segment);
+      side = connection === undefined ? undefined : sideOf(connection, ip, segment);
     }
     if (connection !== undefined && side !== undefined && connection.isAnother(side, segment)) {
       this.remove(connection);
@@ -51,9 +54,19 @@ export class FlowTable {
     all.sort((a, b) => a.id - b.id);
     for (const connection of all) connection.finish();
     this.buckets.clear();
+    this.collided.clear();
     this.oldest = undefined;
     this.newest = undefined;
     this.count = 0;
+  }
+
+  private find(hash: number, ip: Ip, segment: Segment): Connection | undefined {
+    let length = 0;
+    for (let at = this.buckets.get(hash); at !== undefined; at = at.chain) {
+      if (sideOf(at, ip, segment) !== undefined) return at;
+      length++;
+    }
+    return length < this.maxChain || this.collided.size === 0 ? undefined : this.collided.get(keyOf(ip, segment));
   }
 
   private add(ip: Ip, segment: Segment, packet: Packet, hash: number): Connection {
@@ -71,8 +84,15 @@ export class FlowTable {
       bPort: segment.destinationPort,
     };
     const connection = new Connection(ends, hash, packet, ip.firstIndex, this.tools);
-    connection.chain = this.buckets.get(hash);
-    this.buckets.set(hash, connection);
+    let length = 0;
+    for (let at = this.buckets.get(hash); at !== undefined; at = at.chain) length++;
+    if (length < this.maxChain) {
+      connection.chain = this.buckets.get(hash);
+      this.buckets.set(hash, connection);
+    } else {
+      connection.key = keyOf(ip, segment);
+      this.collided.set(connection.key, connection);
+    }
     this.link(connection);
     this.count++;
     if (this.count > this.tools.limits.openFlows) this.dropOldest(connection);
@@ -94,6 +114,10 @@ export class FlowTable {
   private remove(connection: Connection): void {
     this.unlink(connection);
     this.count--;
+    if (connection.key !== undefined) {
+      this.collided.delete(connection.key);
+      return;
+    }
     const head = this.buckets.get(connection.hash);
     if (head === connection) {
       if (connection.chain === undefined) this.buckets.delete(connection.hash);
@@ -125,7 +149,7 @@ export class FlowTable {
 }
 
 /** Equal for both directions. Mixed well, so that a capture of one host's ports does not fall into a few buckets. */
-function hashOf(ip: Ip, segment: Segment): number {
+export function hashOf(ip: Ip, segment: Segment): number {
   const { sourcePort: s, destinationPort: d } = segment;
   let a = mix(ip.s0 ^ Math.imul(s, 0x9e3779b1));
   let b = mix(ip.d0 ^ Math.imul(d, 0x9e3779b1));
@@ -141,6 +165,16 @@ function mix(value: number): number {
   x = Math.imul(x ^ (x >>> 16), 0x7feb352d);
   x = Math.imul(x ^ (x >>> 15), 0x846ca68b);
   return x ^ (x >>> 16);
+}
+
+/** Equal for both directions. */
+function keyOf(ip: Ip, segment: Segment): string {
+  // IPv4 leaves the other words as the last IPv6 packet had them.
+  const six = ip.family === 6;
+  const source = six ? `${ip.s0} ${ip.s1} ${ip.s2} ${ip.s3}` : `v4 ${ip.s0}`;
+  const destination = six ? `${ip.d0} ${ip.d1} ${ip.d2} ${ip.d3}` : `v4 ${ip.d0}`;
+  const ends = [`${source} ${segment.sourcePort}`, `${destination} ${segment.destinationPort}`];
+  return ends.sort().join(" ");
 }
 
 /** Which end of the connection sent this packet; undefined when it is another connection's. */
