@@ -3,55 +3,34 @@
  * RFC 9112. Who answers whom is not known here; `MessageEvents` decides what body a head has and when the next message may begin.
  */
 import type { Bytes } from "../../core/bytes.js";
-import type { Detail, DiagnosticCode } from "../../core/diagnostic.js";
 import { type Mark, spanMarks } from "../../core/mark.js";
-import type { Direction, GapReason, Headers } from "../../model/exchange.js";
+import type { Direction, GapReason } from "../../model/exchange.js";
 import { GrowingBytes } from "../growing-bytes.js";
-import { readSizeLine } from "./chunk.js";
+import { type BodyEvents, BodyReader } from "./body.js";
 import type { BodyLength } from "./framing.js";
 import { type HeadText, headEnd, isRequestLine, isStatusLine, mayBeginStartLine, splitHead } from "./head.js";
 import { Resync, type ResyncPoint } from "./resync.js";
 
-export interface MessageEvents {
+export interface MessageEvents extends BodyEvents {
   /** Whether the next message may begin; false: the reader stops in front of it and gives the bytes back. */
   ready(mark: Mark): boolean;
   /** `first`: mark of the head's first byte, `span`: of all of it. `cut`: its end is lost, so nothing is known of a body. */
   head(head: HeadText, first: Mark, span: Mark, cut: boolean): BodyLength | undefined;
-  bytes(bytes: Bytes, mark: Mark): void;
-  gap(length: number | undefined, why: GapReason, mark: Mark): void;
-  trailers(headers: Headers, mark: Mark): void;
   /** The message is complete. */
   done(mark: Mark): void;
   /** Whether a chunk found after a loss may belong to the message under way: it does not where the next one must have begun. */
   resumable(mark: Mark): boolean;
   /** Another message begins and the end of this one was never seen. */
   broken(mark: Mark): void;
-  note(code: DiagnosticCode, mark: Mark, detail?: Detail): void;
 }
 
-type State =
-  | "start"
-  | "head"
-  | "fixed"
-  | "size"
-  | "chunk"
-  | "chunk-end"
-  | "trailers"
-  | "close"
-  | "lost"
-  | "opaque"
-  | "switched";
+type State = "start" | "head" | "body" | "lost" | "opaque" | "switched";
 
 const LF = 10;
 const CR = 13;
-/** Longest chunk-size line, extensions included. */
-const sizeLineBytes = 16_384;
-const lineFeed = new Uint8Array([LF]);
 
 export class Http1Reader {
   private state: State = "start";
-  private remaining = 0;
-  private line = "";
   private readonly gathered = new GrowingBytes();
   private searched = 0;
   private lineChecked = false;
@@ -59,6 +38,7 @@ export class Http1Reader {
   /** A message is under way whose end was not seen. */
   private open = false;
   private readonly resync: Resync;
+  private readonly body: BodyReader;
   /** False after a loss between messages, until the next head. */
   inStep: boolean;
 
@@ -69,6 +49,7 @@ export class Http1Reader {
     startKnown: boolean,
   ) {
     this.inStep = startKnown;
+    this.body = new BodyReader(events, headBytes);
     this.resync = new Resync(direction, (code, mark, detail) => events.note(code, mark, detail));
   }
 
@@ -109,18 +90,8 @@ export class Http1Reader {
         return this.start(bytes, at, mark);
       case "head":
         return this.head(bytes, at, mark);
-      case "fixed":
-      case "chunk":
-        return this.body(bytes, at, mark);
-      case "size":
-        return this.size(bytes, at, mark);
-      case "chunk-end":
-        return this.chunkEnd(bytes, at, mark);
-      case "trailers":
-        return this.trailers(bytes, at, mark);
-      case "close":
-        this.events.bytes(at === 0 ? bytes : bytes.subarray(at), mark);
-        return bytes.length;
+      case "body":
+        return this.readBody(bytes, at, mark);
       case "lost":
       case "switched":
       case "opaque":
@@ -219,15 +190,10 @@ export class Http1Reader {
         this.finished(mark);
         break;
       case "fixed":
-        this.remaining = length.length;
-        this.state = "fixed";
-        break;
       case "chunked":
-        this.line = "";
-        this.state = "size";
-        break;
       case "close":
-        this.state = "close";
+        this.body.begin(length);
+        this.state = "body";
         break;
       case "switch":
         this.open = false;
@@ -243,86 +209,25 @@ export class Http1Reader {
     this.events.done(mark);
   }
 
-  private body(bytes: Bytes, at: number, mark: Mark): number {
-    const end = Math.min(bytes.length, at + this.remaining);
-    this.events.bytes(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end), mark);
-    this.remaining -= end - at;
-    if (this.remaining === 0) this.bodyDone(mark);
-    return end;
+  private readBody(bytes: Bytes, at: number, mark: Mark): number {
+    const next = this.body.feed(bytes, at, mark);
+    if (this.body.outcome !== "open") this.bodyOver(mark);
+    return next;
   }
 
-  private bodyDone(mark: Mark): void {
-    if (this.state === "chunk") {
-      this.remaining = 2;
-      this.state = "chunk-end";
-    } else this.finished(mark);
-  }
-
-  private size(bytes: Bytes, at: number, mark: Mark): number {
-    const end = bytes.indexOf(LF, at);
-    const stop = end < 0 ? bytes.length : end;
-    if (this.line.length + stop - at > sizeLineBytes) return this.badChunk(mark, at);
-    const size = readSizeLine(bytes, at, stop, this.line, end >= 0);
-    if (typeof size === "string") {
-      this.line = size;
-      return bytes.length;
+  private bodyOver(mark: Mark): void {
+    switch (this.body.outcome) {
+      case "open":
+        return;
+      case "done":
+        this.finished(mark);
+        return;
+      case "lost-in-chunks":
+        this.lose(true);
+        return;
+      case "lost":
+        this.lose(false);
     }
-    if (size < 0) return this.badChunk(mark, at);
-    this.line = "";
-    if (size > 0) {
-      this.remaining = size;
-      this.state = "chunk";
-    } else {
-      this.state = "trailers";
-      // With a line feed in front, an empty trailer section ends like any other: in an empty line.
-      this.gathered.append(lineFeed);
-      this.searched = 0;
-      this.first = mark;
-    }
-    return stop + 1;
-  }
-
-  private chunkEnd(bytes: Bytes, at: number, mark: Mark): number {
-    const byte = bytes[at];
-    if (byte === LF) {
-      this.state = "size";
-      return at + 1;
-    }
-    if (byte !== CR || this.remaining === 1) return this.badChunk(mark, at);
-    this.remaining = 1;
-    return at + 1;
-  }
-
-  private badChunk(mark: Mark, at: number): number {
-    this.events.note("http1.bad-chunk", mark);
-    this.events.gap(undefined, "not-captured", mark);
-    this.line = "";
-    this.lose(true);
-    return at;
-  }
-
-  private trailers(bytes: Bytes, at: number, mark: Mark): number {
-    const had = this.gathered.length;
-    this.gathered.append(bytes.subarray(at, at + this.headBytes + 4 - had));
-    const view = this.gathered.view();
-    const end = headEnd(view, this.searched);
-    if (end < 0 && view.length < this.headBytes) {
-      this.searched = view.length;
-      return bytes.length;
-    }
-    const span = spanMarks(this.first ?? mark, mark);
-    if (end < 0) {
-      this.events.note("http1.head-too-long", mark, { limit: this.headBytes });
-      this.gathered.clear();
-      this.lose(false);
-      return bytes.length;
-    }
-    const { headers, badLines } = splitHead(view.subarray(1, end), false);
-    this.gathered.clear();
-    if (badLines > 0) this.events.note("http1.bad-header-line", mark, { lines: badLines });
-    this.events.trailers(headers, span);
-    this.finished(mark);
-    return at + end - had;
   }
 
   /** Out of step from here on. `inChunks`: the next chunk is as good a place to go on as the next head. */
@@ -344,30 +249,20 @@ export class Http1Reader {
       this.resync.chunked = false;
       return false;
     }
-    this.state = "size";
+    this.body.resume();
+    this.state = "body";
     this.inStep = true;
     return true;
   }
 
   gap(length: number | undefined, why: GapReason, mark: Mark): void {
     switch (this.state) {
-      case "close":
-        this.events.gap(length, why, mark);
+      case "body": {
+        const behind = this.body.gap(length, why, mark);
+        this.bodyOver(mark);
+        if (behind > 0) this.lose(false);
         return;
-      case "fixed":
-        this.gapInFixed(length, why, mark);
-        return;
-      case "chunk":
-      case "chunk-end":
-        this.gapInChunk(length, why, mark);
-        return;
-      case "size":
-      case "trailers":
-        this.events.gap(undefined, why, mark);
-        this.line = "";
-        this.gathered.clear();
-        this.lose(true);
-        return;
+      }
       case "head":
         this.cutHead(this.gathered.view(), mark);
         this.gathered.clear();
@@ -385,33 +280,6 @@ export class Http1Reader {
     }
   }
 
-  private gapInFixed(length: number | undefined, why: GapReason, mark: Mark): void {
-    const inside = length === undefined ? undefined : Math.min(length, this.remaining);
-    this.events.gap(inside, why, mark);
-    if (length === undefined || inside === undefined) {
-      this.lose(false);
-      return;
-    }
-    this.remaining -= inside;
-    if (this.remaining > 0) return;
-    this.finished(mark);
-    if (length > inside) this.lose(false);
-  }
-
-  private gapInChunk(length: number | undefined, why: GapReason, mark: Mark): void {
-    const left = this.state === "chunk" ? this.remaining : 0;
-    const withEnd = this.state === "chunk" ? left + 2 : this.remaining;
-    if (length === undefined || length > withEnd) {
-      this.events.gap(undefined, why, mark);
-      this.lose(true);
-      return;
-    }
-    const inside = Math.min(length, left);
-    if (inside > 0) this.events.gap(inside, why, mark);
-    this.remaining = length < left ? left - length : withEnd - length;
-    if (length >= left) this.state = this.remaining === 0 ? "size" : "chunk-end";
-  }
-
   /** The direction is over. complete: with it a body that lasted until the close. open: inside a message. */
   finish(mark: Mark): "idle" | "open" | "complete" {
     this.resync.finish(mark);
@@ -420,7 +288,7 @@ export class Http1Reader {
       this.cutHead(view, mark);
       this.events.note("http1.head-cut", mark);
     }
-    const complete = this.state === "close";
+    const complete = this.state === "body" && this.body.untilClose;
     const open = this.open;
     this.state = "opaque";
     this.open = false;

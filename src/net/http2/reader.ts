@@ -6,16 +6,8 @@ import { type Bytes, utf8Bytes } from "../../core/bytes.js";
 import type { Detail, DiagnosticCode } from "../../core/diagnostic.js";
 import type { Mark } from "../../core/mark.js";
 import type { Direction, GapReason } from "../../model/exchange.js";
-import { GrowingBytes } from "../growing-bytes.js";
-import {
-  type FrameHead,
-  frameFault,
-  frameFlag,
-  frameHeaderBytes,
-  frameType,
-  looksLikeFrame,
-  readFrameHead,
-} from "./frame.js";
+import { FrameContent } from "./content.js";
+import { type FrameHead, frameFault, frameHeaderBytes, frameType, looksLikeFrame, readFrameHead } from "./frame.js";
 import { FrameResync, type StreamNumbers } from "./resync.js";
 
 export interface FrameHandler {
@@ -38,7 +30,7 @@ const largestFrame = 0xff_ffff;
 const plausibleFrame = 1_048_576;
 const faultsInARow = 3;
 
-type State = "begin" | "header" | "pad" | "data" | "padding" | "payload" | "lost";
+type State = "begin" | "header" | "content" | "lost";
 
 export class FrameReader {
   private state: State = "begin";
@@ -46,13 +38,9 @@ export class FrameReader {
   private started = false;
   private readonly header = new Uint8Array(frameHeaderBytes);
   private have = 0;
-  private head: FrameHead = { length: 0, type: 0, flags: 0, stream: 0 };
+  /** Of the header under way. */
   private first: Mark | undefined;
-  /** Bytes of the frame's content that are still to come, and of its padding. */
-  private remaining = 0;
-  private padding = 0;
-  private readonly gathered = new GrowingBytes();
-  private payload: "keep" | "skip" | "damaged" = "keep";
+  private readonly content: FrameContent;
   private faults = 0;
   private readonly resync: FrameResync;
   private lostFrom: Mark | undefined;
@@ -62,9 +50,10 @@ export class FrameReader {
   constructor(
     private readonly direction: Direction,
     private readonly handler: FrameHandler,
-    private readonly headBytes: number,
+    headBytes: number,
     numbers: StreamNumbers,
   ) {
+    this.content = new FrameContent(handler, headBytes);
     this.resync = new FrameResync(numbers);
   }
 
@@ -79,17 +68,9 @@ export class FrameReader {
         case "header":
           at = this.readHeader(piece, at, under);
           break;
-        case "pad":
-          at = this.readPad(piece, at, under);
-          break;
-        case "data":
-          at = this.readData(piece, at, under);
-          break;
-        case "padding":
-          at = this.readPadding(piece, at, under);
-          break;
-        case "payload":
-          at = this.readPayload(piece, at, under);
+        case "content":
+          at = this.content.feed(piece, at, under);
+          if (this.content.done) this.state = "header";
           break;
         case "lost": {
           const found = this.resync.search(piece, at, this.maxFrame ?? plausibleFrame, under);
@@ -169,8 +150,8 @@ export class FrameReader {
       this.handler.lost("not-captured", mark);
       return 0;
     }
-    this.head = head;
-    this.begun(head, mark);
+    this.content.begin(head, this.first ?? mark, mark);
+    this.state = this.content.done ? "header" : "content";
     return frameHeaderBytes;
   }
 
@@ -194,87 +175,9 @@ export class FrameReader {
     return true;
   }
 
-  private begun(head: FrameHead, mark: Mark): void {
-    this.remaining = head.length;
-    this.padding = 0;
-    const broken = frameFault(head) !== null;
-    if (head.type === frameType.data && !broken) {
-      this.state = (head.flags & frameFlag.padded) === 0 ? "data" : "pad";
-      if (this.remaining === 0) this.endData(mark);
-      return;
-    }
-    this.state = "payload";
-    this.payload =
-      head.type > frameType.continuation || broken ? "skip" : head.length > this.headBytes ? "damaged" : "keep";
-    if (this.remaining === 0) this.endPayload(this.header.subarray(0, 0), mark);
-  }
-
-  private readPad(bytes: Bytes, at: number, mark: Mark): number {
-    const pad = bytes[at]!;
-    this.remaining--;
-    if (pad > this.remaining) {
-      const { type, length, stream } = this.head;
-      this.handler.note("http2.bad-frame", mark, { type, length, stream, what: "more padding than payload" });
-      this.padding = this.remaining;
-      this.remaining = 0;
-    } else {
-      this.padding = pad;
-      this.remaining -= pad;
-    }
-    this.state = "data";
-    if (this.remaining === 0) this.endData(mark);
-    return at + 1;
-  }
-
-  private readData(bytes: Bytes, at: number, mark: Mark): number {
-    const end = Math.min(bytes.length, at + this.remaining);
-    this.handler.data(this.head.stream, at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end), mark);
-    this.remaining -= end - at;
-    if (this.remaining === 0) this.endData(mark);
-    return end;
-  }
-
-  /** Called with nothing of the content left; the padding may still be to come. */
-  private endData(mark: Mark): void {
-    if (this.padding > 0) {
-      this.state = "padding";
-      return;
-    }
-    this.state = "header";
-    this.handler.dataEnd(this.head.stream, (this.head.flags & frameFlag.endStream) !== 0, mark);
-  }
-
-  private readPadding(bytes: Bytes, at: number, mark: Mark): number {
-    const count = Math.min(this.padding, bytes.length - at);
-    this.padding -= count;
-    if (this.padding === 0) this.endData(mark);
-    return at + count;
-  }
-
-  private readPayload(bytes: Bytes, at: number, mark: Mark): number {
-    const end = Math.min(bytes.length, at + this.remaining);
-    const whole = this.remaining === this.head.length && end - at === this.remaining;
-    this.remaining -= end - at;
-    if (whole) this.endPayload(bytes.subarray(at, end), mark);
-    else {
-      if (this.payload === "keep") this.gathered.append(bytes.subarray(at, end));
-      if (this.remaining === 0) this.endPayload(null, mark);
-    }
-    return end;
-  }
-
-  private endPayload(whole: Bytes | null, mark: Mark): void {
-    this.state = "header";
-    const { payload } = this;
-    const bytes = payload === "keep" ? (whole ?? this.gathered.take()) : null;
-    this.gathered.clear();
-    if (payload !== "skip") this.handler.frame(this.head, bytes, this.first ?? mark, mark);
-  }
-
   private lose(mark: Mark): void {
     this.state = "lost";
     this.have = 0;
-    this.gathered.clear();
     this.resync.cut();
     this.lostFrom ??= mark;
   }
@@ -302,19 +205,14 @@ export class FrameReader {
         this.handler.late(mark);
         this.lose(mark);
         return;
-      case "data":
-      case "padding":
-        this.gapInData(length, why, mark);
-        return;
-      case "payload":
-        this.gapInPayload(length, why, mark);
+      case "content":
+        if (this.content.gap(length, why, mark)) this.missing(why, mark);
+        else if (this.content.done) this.state = "header";
         return;
       case "lost":
         this.resync.cut();
         return;
       case "header":
-      case "pad":
-        if (this.state === "pad") this.handler.dataGap(this.head.stream, undefined, why, mark);
         this.missing(why, mark);
         return;
     }
@@ -330,37 +228,10 @@ export class FrameReader {
     this.handler.lost(why, mark);
   }
 
-  private gapInData(length: number | undefined, why: GapReason, mark: Mark): void {
-    if (length === undefined || length > this.remaining + this.padding) {
-      this.handler.dataGap(this.head.stream, undefined, why, mark);
-      this.missing(why, mark);
-      return;
-    }
-    const inside = Math.min(length, this.remaining);
-    if (inside > 0) this.handler.dataGap(this.head.stream, inside, why, mark);
-    this.remaining -= inside;
-    this.padding -= length - inside;
-    if (this.remaining === 0) this.endData(mark);
-  }
-
-  private gapInPayload(length: number | undefined, why: GapReason, mark: Mark): void {
-    if (this.payload === "keep") this.payload = "damaged";
-    if (length === undefined || length > this.remaining) {
-      this.endPayload(null, mark);
-      this.missing(why, mark);
-      return;
-    }
-    this.remaining -= length;
-    if (this.remaining === 0) this.endPayload(null, mark);
-  }
-
   finish(mark: Mark): void {
     if (this.state === "lost") this.resync.finish();
     this.report(mark);
-    if (this.state === "payload") {
-      this.payload = this.payload === "keep" ? "damaged" : this.payload;
-      this.endPayload(null, mark);
-    }
+    if (this.state === "content") this.content.finish(mark);
     this.state = "lost";
   }
 }

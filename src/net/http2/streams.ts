@@ -12,13 +12,7 @@ import { ExchangeEvents, placeSide } from "../exchange-open.js";
 import type { Block } from "./blocks.js";
 import { requestOf, responseOf, type SplitHeaders, splitPseudo, unseenRequest } from "./head.js";
 import { Http2Stream } from "./stream.js";
-
-/** A stream whose request was not read yet: what its response did so far. */
-interface Waiting {
-  readonly first: Mark;
-  readonly replay: (() => void)[];
-  bytes: number;
-}
+import { WaitingResponses } from "./waiting.js";
 
 /** How the connection's bytes of a direction ended, for streams that were still open then. */
 interface Finish {
@@ -29,17 +23,13 @@ interface Finish {
 
 /** Streams open at once: far above what servers allow. */
 const openStreams = 4096;
-/** What a waiting event counts for beside its bytes. */
-const eventBytes = 64;
 
 /** Numbers of ended streams that are remembered: what still arrives for them is ignored, as RFC 9113 5.1 allows it to. */
 const rememberedStreams = 4096;
 
 export class Http2Streams {
   private readonly open = new Map<number, Http2Stream>();
-  private readonly waiting = new Map<number, Waiting>();
-  private waitingBytes = 0;
-  private lowestWaiting = Number.POSITIVE_INFINITY;
+  private readonly waiting: WaitingResponses;
   private readonly closed = new Set<number>();
   /** Streams with something new since the last loss in that direction. */
   private readonly active: Record<Direction, Set<number>> = { up: new Set(), down: new Set() };
@@ -63,7 +53,9 @@ export class Http2Streams {
   constructor(
     private readonly context: LayerContext,
     private readonly secure: boolean,
-  ) {}
+  ) {
+    this.waiting = new WaitingResponses(context.limits.headBytes);
+  }
 
   isOpen(stream: number): boolean {
     return this.open.has(stream) || this.waiting.has(stream);
@@ -117,7 +109,7 @@ export class Http2Streams {
       this.note("up", "http2.bad-head", block.span, { stream: id, what: "no :method" });
     if (id > this.highest) {
       // Numbers only rise: the requests of lower ones that responses wait for were lost.
-      if (id > this.lowestWaiting) for (const lower of [...this.waiting.keys()]) if (lower < id) this.unseen(lower);
+      for (const lower of this.waiting.below(id)) this.unseen(lower);
       this.highest = id;
     }
     if (!known) return this.unseen(id, block);
@@ -174,13 +166,7 @@ export class Http2Streams {
   /** What waited for this stream to open, and the ends of the directions that were over before it did. */
   private replay(stream: Http2Stream): void {
     const { id } = stream;
-    const waiting = this.waiting.get(id);
-    if (waiting !== undefined) {
-      this.waiting.delete(id);
-      this.waitingBytes -= waiting.bytes;
-      if (id === this.lowestWaiting) this.lowestWaiting = Math.min(...this.waiting.keys());
-      for (const step of waiting.replay) step();
-    }
+    for (const step of this.waiting.take(id)?.steps ?? []) step();
     for (const direction of ["up", "down"] as const) {
       const finish = this.finished[direction];
       if (finish !== null) stream.end(direction, finish.reason, finish.by, finish.mark);
@@ -233,18 +219,9 @@ export class Http2Streams {
     return undefined;
   }
 
-  private wait(id: number, first: Mark, again: () => void, bytes: number): void {
-    let waiting = this.waiting.get(id);
-    if (waiting === undefined) {
-      waiting = { first, replay: [], bytes: 0 };
-      this.waiting.set(id, waiting);
-      this.lowestWaiting = Math.min(this.lowestWaiting, id);
-    }
-    waiting.replay.push(again);
-    waiting.bytes += bytes + eventBytes;
-    this.waitingBytes += bytes + eventBytes;
-    if (this.waitingBytes > this.context.limits.headBytes)
-      for (const each of [...this.waiting.keys()]) this.unseen(each);
+  private wait(id: number, first: Mark, step: () => void, bytes: number): void {
+    if (this.waiting.add(id, first, step, bytes)) return;
+    for (const each of this.waiting.streams) this.unseen(each);
   }
 
   private promise(block: Block, id: number): void {
@@ -337,7 +314,7 @@ export class Http2Streams {
     this.finished[direction] = finish;
     const ignored = this.ignored[direction];
     if (ignored > 0) this.note(direction, "http2.after-end", mark, { bytes: ignored, direction });
-    if (direction === "up") for (const id of [...this.waiting.keys()]) this.unseen(id);
+    if (direction === "up") for (const id of this.waiting.streams) this.unseen(id);
     for (const stream of [...this.open.values()]) {
       stream.end(direction, finish.reason, by, mark);
       if (stream.closed) this.close(stream);

@@ -1,7 +1,6 @@
 /**
- * One direction of a WebSocket: frames in pieces -> whole messages and control frames, unmasked and inflated. RFC 6455 5, RFC 7692.
- * A message over a limit is passed over and keeps its place; after missing bytes the direction goes on only where a frame's
- * length says where the next one begins.
+ * One direction of a WebSocket: frames in pieces -> whole messages and control frames. RFC 6455 5. After missing bytes it goes on only
+ * where a frame's length says where the next one begins.
  */
 import { type Bytes, noBytes } from "../../core/bytes.js";
 import type { Detail, DiagnosticCode } from "../../core/diagnostic.js";
@@ -11,7 +10,7 @@ import type { Direction, FrameFault, GapReason } from "../../model/exchange.js";
 import { sideOf } from "../exchange-open.js";
 import { GrowingBytes } from "../growing-bytes.js";
 import { type FrameHeader, headerLength, isControl, isReserved, readHeader } from "./header.js";
-import { MessageInflater } from "./inflate.js";
+import { MessageAssembler } from "./message.js";
 import { unmask } from "./unmask.js";
 
 export interface WholeFrame {
@@ -29,19 +28,6 @@ export interface FrameEvents {
   note(code: DiagnosticCode, mark: Mark, detail?: Detail): void;
 }
 
-/** A data message under way, from its first frame to the one with FIN. */
-interface Message {
-  readonly opcode: number;
-  readonly compressed: boolean;
-  fault: FrameFault | null;
-  readonly first: Mark;
-  /** Payload bytes of its frames so far, the one under way included. */
-  wireBytes: number;
-  frames: number;
-  /** Some of it is missing: it is dropped when it ends. */
-  damaged: boolean;
-}
-
 export class WebSocketReader {
   private state: "header" | "payload" | "stopped" | "closed" = "header";
   private readonly header = new Uint8Array(14);
@@ -49,24 +35,21 @@ export class WebSocketReader {
   private frame: FrameHeader | null = null;
   private frameFirst: Mark | undefined;
   private remaining = 0;
-  /** Of the frame under way; a control frame is never part of a message. */
+  /** The frame under way is passed over. */
   private skipping = false;
-  private message: Message | null = null;
-  private readonly data = new GrowingBytes();
+  private readonly messages: MessageAssembler;
   private readonly control = new GrowingBytes();
-  private frameStart = 0;
   private controlDamaged = false;
   private afterClose = 0;
-  private readonly inflater: MessageInflater | null;
 
   constructor(
     private readonly direction: Direction,
     private readonly events: FrameEvents,
     private readonly limits: Limits,
-    /** null: permessage-deflate was not agreed on. */
+    /** Whether compressed messages refer to the ones before; null: permessage-deflate was not agreed on. */
     takeover: boolean | null,
   ) {
-    this.inflater = takeover === null ? null : new MessageInflater(takeover, limits);
+    this.messages = new MessageAssembler(events, limits, takeover);
   }
 
   feed(bytes: Bytes, mark: Mark): void {
@@ -110,7 +93,7 @@ export class WebSocketReader {
     this.remaining = header.length;
     this.state = "payload";
     if (isControl(header.opcode)) this.beginControl(header, mark);
-    else this.beginData(header, mark);
+    else this.skipping = isReserved(header.opcode) || !this.messages.begin(header, this.frameFirst ?? mark, mark);
     if (this.remaining === 0) this.endFrame(noBytes, mark);
   }
 
@@ -142,56 +125,6 @@ export class WebSocketReader {
     this.control.clear();
   }
 
-  private beginData(header: FrameHeader, mark: Mark): void {
-    const { opcode, length } = header;
-    this.skipping = false;
-    if (isReserved(opcode) || (opcode === 0 && this.message === null)) {
-      if (opcode === 0) this.events.note("websocket.bad-fragment", mark, { what: "a continuation of nothing" });
-      this.skipping = true;
-      return;
-    }
-    if (opcode !== 0) this.beginMessage(header);
-    const message = this.message!;
-    if (opcode === 0 && header.rsv !== 0) this.badBits(message, header.rsv, mark);
-    message.frames++;
-    message.wireBytes += length;
-    this.frameStart = this.data.length;
-    if (message.wireBytes > this.limits.messageBytes) this.overLimit(message, "messageBytes");
-    else if (message.frames > this.limits.fragments) this.overLimit(message, "fragments");
-  }
-
-  private beginMessage(header: FrameHeader): void {
-    const first = this.frameFirst!;
-    if (this.message !== null) {
-      this.events.note("websocket.bad-fragment", first, {
-        what: "a message began inside another one, which is dropped",
-      });
-      this.drop(this.message);
-    }
-    const agreed = this.inflater !== null;
-    const compressed = (header.rsv & 4) !== 0;
-    this.data.clear();
-    const message = { opcode: header.opcode, compressed, fault: null, first, wireBytes: 0, frames: 0, damaged: false };
-    this.message = message;
-    const unexpected = header.rsv & (agreed ? 3 : 7);
-    if (unexpected !== 0) this.badBits(message, unexpected, first);
-  }
-
-  private badBits(message: Message, bits: number, mark: Mark): void {
-    this.events.note("websocket.unexpected-bits", mark, { bits });
-    message.fault ??= "no-codec";
-  }
-
-  private overLimit(message: Message, name: "messageBytes" | "fragments"): void {
-    if (message.fault !== "over-limit") {
-      const limit = this.limits[name];
-      this.events.note("websocket.too-long", message.first, { length: message.wireBytes, limit, name });
-    }
-    message.fault = "over-limit";
-    this.data.clear();
-    this.frameStart = 0;
-  }
-
   private readPayload(bytes: Bytes, at: number, mark: Mark): number {
     const count = Math.min(this.remaining, bytes.length - at);
     const whole = this.remaining === this.frame!.length && count === this.remaining;
@@ -199,19 +132,15 @@ export class WebSocketReader {
     const part = at === 0 && count === bytes.length ? bytes : bytes.subarray(at, at + count);
     if (whole) this.endFrame(part, mark);
     else {
-      if (this.keeps()) this.target().append(part);
+      if (!this.skipping) this.keep(part);
       if (this.remaining === 0) this.endFrame(null, mark);
     }
     return at + count;
   }
 
-  private target(): GrowingBytes {
-    return isControl(this.frame!.opcode) ? this.control : this.data;
-  }
-
-  private keeps(): boolean {
-    if (this.skipping) return false;
-    return isControl(this.frame!.opcode) || (this.message!.fault !== "over-limit" && !this.message!.damaged);
+  private keep(part: Bytes): void {
+    if (isControl(this.frame!.opcode)) this.control.append(part);
+    else this.messages.append(part);
   }
 
   /** `whole`: the frame's payload where one piece held it all, else it was gathered. */
@@ -220,14 +149,14 @@ export class WebSocketReader {
     this.state = "header";
     if (this.skipping) return;
     if (isControl(frame.opcode)) this.endControl(frame, whole, mark);
-    else this.endData(frame, this.message!, whole, mark);
+    else this.messages.end(frame, whole, mark);
   }
 
   private endControl(frame: FrameHeader, whole: Bytes | null, mark: Mark): void {
-    const bytes = whole === null ? this.control.take() : frame.mask === null ? whole : whole.slice();
-    if (frame.mask !== null) unmask(bytes, 0, bytes.length, frame.mask);
     if (frame.opcode === 8) this.state = "closed";
     if (this.controlDamaged) return;
+    const bytes = whole === null ? this.control.take() : frame.mask === null ? whole : whole.slice();
+    if (frame.mask !== null) unmask(bytes, 0, bytes.length, frame.mask);
     this.events.frame({
       opcode: frame.opcode,
       bytes,
@@ -236,65 +165,6 @@ export class WebSocketReader {
       fault: null,
       mark: spanMarks(this.frameFirst ?? mark, mark),
     });
-  }
-
-  private endData(frame: FrameHeader, message: Message, whole: Bytes | null, mark: Mark): void {
-    const single = frame.fin && message.frames === 1 && whole !== null;
-    if (!single) {
-      if (this.keeps() && whole !== null) this.data.append(whole);
-      if (this.keeps() && frame.mask !== null) unmask(this.data.view(), this.frameStart, this.data.length, frame.mask);
-      if (!frame.fin) return;
-    }
-    this.message = null;
-    if (message.damaged) {
-      this.drop(message);
-      return;
-    }
-    if (message.fault === "over-limit") {
-      if (message.compressed) this.inflater?.lose();
-      this.emit(message, noBytes, mark);
-      return;
-    }
-    let bytes = single ? whole! : this.data.take();
-    if (single && frame.mask !== null) {
-      bytes = bytes.slice();
-      unmask(bytes, 0, bytes.length, frame.mask);
-    }
-    this.emit(message, message.compressed && message.fault === null ? this.inflate(message, bytes) : bytes, mark);
-  }
-
-  private inflate(message: Message, payload: Bytes): Bytes {
-    const result = this.inflater!.inflate(payload);
-    if ("bytes" in result) return result.bytes;
-    switch (result.fault) {
-      case "bad":
-        this.events.note("websocket.bad-compression", message.first, { what: result.what });
-        break;
-      case "context":
-        this.events.note("websocket.context-lost", message.first);
-        break;
-      case "inflatedBytes":
-      case "inflateRatio":
-        message.fault = "over-limit";
-        this.events.note("websocket.too-long", message.first, {
-          length: result.what,
-          limit: this.limits[result.fault],
-          name: result.fault,
-        });
-        return noBytes;
-    }
-    message.fault = "bad-compression";
-    return payload;
-  }
-
-  private emit(message: Message, bytes: Bytes, mark: Mark): void {
-    const { opcode, compressed, wireBytes, fault } = message;
-    this.events.frame({ opcode, bytes, compressed, wireBytes, fault, mark: spanMarks(message.first, mark) });
-  }
-
-  private drop(message: Message): void {
-    this.data.clear();
-    if (message.compressed) this.inflater?.lose();
   }
 
   gap(length: number | undefined, why: GapReason, mark: Mark): void {
@@ -307,7 +177,7 @@ export class WebSocketReader {
       return;
     }
     if (isControl(this.frame!.opcode)) this.controlDamaged = true;
-    else if (this.message !== null) this.message.damaged = true;
+    else if (!this.skipping) this.messages.damage();
     this.remaining -= length;
     if (this.remaining === 0) this.endFrame(null, mark);
   }
@@ -315,8 +185,9 @@ export class WebSocketReader {
   /** The direction's bytes are over. */
   finish(mark: Mark): void {
     if (this.afterClose > 0) this.events.note("websocket.after-close", mark, { bytes: this.afterClose });
-    if (this.state === "payload" || this.have > 0 || this.message !== null) {
-      const bytes = (this.message?.wireBytes ?? this.frame?.length ?? 0) - this.remaining;
+    const { openBytes } = this.messages;
+    if (this.state === "payload" || this.have > 0 || openBytes !== undefined) {
+      const bytes = (openBytes ?? this.frame?.length ?? 0) - this.remaining;
       this.events.note("websocket.cut", mark, { bytes: Math.max(0, bytes) });
     }
     this.state = "stopped";
