@@ -151,8 +151,9 @@ function exchangeLine(row: ExchangeRow, ended: boolean, view: View): string {
   const status = row.status === null ? "---" : String(row.status);
   const what = row.dialect ?? row.looks ?? "";
   const lead = `  ${padStart(String(row.id), 5)}  ${padStart(status, 3)}  ${padEnd(clip(what, 13), 13)}  `;
-  const messages = row.messages > 0 ? `${count(row.messages)} msg` : "";
-  const sizes = `  ↑ ${padStart(count(row.up.bytes), 9)}  ↓ ${padStart(count(row.down.bytes), 10)}  ${padStart(messages, 9)}`;
+  const wide = view.width >= 100;
+  const messages = wide && row.messages > 0 ? `${count(row.messages)} msg` : "";
+  const sizes = `  ↑ ${padStart(count(row.up.bytes), 9)}  ↓ ${padStart(count(row.down.bytes), 10)}${wide ? `  ${padStart(messages, 9)}` : ""}`;
   const end = row.end === "complete" ? "" : row.end === "reset" ? "  reset" : "  cut off";
   const { request } = row;
   const name =

@@ -101,7 +101,7 @@ export class Redactor {
     for (const { name, value } of headers) if (isSecretHeader(name)) this.learnHeader(name.toLowerCase(), value);
     const protocols = headerValue(headers, "sec-websocket-protocol");
     for (const [, token] of (protocols ?? "").matchAll(/\bbearer[.:]([^,\s]+)/gi)) this.learn(token!);
-    for (const [, name, value] of path.matchAll(/[?&#]([^=&#]+)=([^&#]*)/g)) {
+    for (const [, name, value] of path.matchAll(/[?&#;]([^?=&#;]+)=([^&#;]*)/g)) {
       if (!secretQuery.test(name!)) continue;
       this.learn(value!);
       this.learn(decoded(value!));

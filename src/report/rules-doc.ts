@@ -10,6 +10,8 @@ export function* rulesDoc(rules: readonly Rule[]): Iterable<string> {
   yield "";
   yield "A *check* can be violated, a *permission* says that something odd is legal and stays silent, a *count* only reports a number. Where the";
   yield "capture does not hold what a rule needs, the verdict is *not checkable*: neither a pass nor a finding.";
+  yield "";
+  yield "*Source* names the section of the protocol notes that a rule was written from; the notes are no part of this repository.";
   for (const [family, members] of byFamily(rules)) {
     yield "";
     yield `## ${family}`;

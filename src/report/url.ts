@@ -4,7 +4,7 @@ import { isSecretQuery } from "./redact.js";
 
 export function urlText(path: string, redactor: Redactor): string {
   if (!redactor.hides("secret")) return path;
-  const hidden = path.replace(/([?&#;])([^=&#;]+)=([^&#;]*)/g, (whole, mark: string, name: string, value: string) =>
+  const hidden = path.replace(/([?&#;])([^?=&#;]+)=([^&#;]*)/g, (whole, mark: string, name: string, value: string) =>
     value !== "" && isSecretQuery(name) ? `${mark}${name}=${redactor.mark(value)}` : whole,
   );
   return redactor.scrub(hidden);
