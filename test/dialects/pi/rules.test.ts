@@ -79,6 +79,7 @@ describe("pi wire rules", () => {
     const cut = pieces.map((piece) => (piece === last ? { ...piece, bytes: piece.bytes!.subarray(0, -3) } : piece));
     const [violation] = run([cut]).violations.filter((v) => v.rule === "pi/PW-02");
     expect(severityOf(violation!)).toBe("warning");
+    expect(violation!.evidence).toBe("damaged");
   });
 
   it("judge dumps without times as far as order does not matter", () => {

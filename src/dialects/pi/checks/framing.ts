@@ -43,7 +43,11 @@ export const framingRules = family("Framing", [
             : `the ${sideName(oddity.at)}`;
         const hit = hitOf(connection, oddity, [`${who} ends ${left}`], `${sideName(oddity.at)} end`);
         // A cut frame is what it is, whatever was lost before it in the other direction.
-        yield { ...hit, damaged: false, ...(end === "capture-ended" ? { severity: "warning" } : {}) };
+        yield {
+          ...hit,
+          damaged: false,
+          ...(end === "capture-ended" ? { severity: "warning", evidence: "damaged" } : {}),
+        };
       }
     },
   },

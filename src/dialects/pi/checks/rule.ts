@@ -17,6 +17,8 @@ export interface Hit {
   readonly severity?: Severity;
   /** Rests on bytes that the capture lost: the rule is then untestable here. */
   readonly damaged?: boolean;
+  /** Worth saying all the same, as a finding that fails nothing. */
+  readonly evidence?: "damaged";
   readonly detail?: { readonly [key: string]: Printable };
 }
 
