@@ -52,7 +52,12 @@ describe("the good talk", () => {
 
   test("tells the turn of a stdio log", () => {
     const [turn] = analyze(goodTalk(), true).turns;
-    expect([turn?.conversationId, turn?.outcome, turn?.text, turn?.thinking]).toEqual(["acp-1", "completed", "One file.", "Hm."]);
+    expect([turn?.conversationId, turn?.outcome, turn?.text, turn?.thinking]).toEqual([
+      "acp-1",
+      "completed",
+      "One file.",
+      "Hm.",
+    ]);
   });
 });
 
