@@ -13,6 +13,9 @@ import type { TurnDraft } from "./turn-draft.js";
 type RequestEnvelope = Extract<Envelope, { type: "request" }>;
 type ResponseEnvelope = Extract<Envelope, { type: "response" }>;
 
+/** Shared by all requests until one is cancelled. */
+const noCancels: Point[] = [];
+
 export class Calls {
   constructor(private readonly connection: Connection) {}
 
@@ -84,7 +87,7 @@ export class Calls {
       wrongServer,
       clash: control?.kind === "subscribe" && subscriptions.isTaken(control.subscriptionId),
       idle: control?.kind === "unsubscribe" && !subscriptions.isTaken(control.subscriptionId),
-      cancels: [],
+      cancels: noCancels,
       answer: null,
     };
     return { ...draft, expected: expectation(draft, call === null) };

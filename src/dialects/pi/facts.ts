@@ -60,7 +60,7 @@ export interface RequestFact {
   /** Unsubscribes what is not subscribed. */
   readonly idle: boolean;
   readonly expected: Expectation | null;
-  readonly cancels: Point[];
+  cancels: Point[];
   answer: Answer | null;
 }
 

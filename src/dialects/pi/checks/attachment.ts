@@ -32,7 +32,7 @@ export const attachmentRules = family("Attachment", [
         const how = routes[request.route] ?? "without an attachment";
         return [`${request.id} is for session ${request.target.sessionId} ${how}`];
       });
-      for (const request of connection.requests.all)
+      for (const request of connection.requests.notable)
         if (request.route === "crossing") yield crossed(connection, request);
     },
   },

@@ -159,7 +159,7 @@ export const requestRules = family("Requests", [
     bad: "request-1 twice, one after the other.",
     remedy: null,
     *run(connection) {
-      for (const request of connection.requests.all) {
+      for (const request of connection.requests.notable) {
         if (request.reused) yield reuse(connection, request);
       }
     },

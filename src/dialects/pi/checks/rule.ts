@@ -166,7 +166,7 @@ export function isUnsure(connection: Connection, request: RequestFact): boolean 
 
 /** The requests for which the server owed the refusal of this rule; first the client's fault, then a missing refusal. */
 export function* owed(connection: Connection, rule: string, fault: (request: RequestFact) => Words): Generator<Hit> {
-  for (const request of connection.requests.all) {
+  for (const request of connection.requests.notable) {
     if (request.expected?.rule !== `pi/${rule}`) continue;
     const shared = { draft: request.home, damaged: isUnsure(connection, request) };
     yield { ...shared, statement: fault(request), places: [request.at.place], subject: request.id };
