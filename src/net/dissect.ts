@@ -69,9 +69,9 @@ export class Dissector {
   }
 
   private tcp(): Found {
-    if (this.segment.read(this.slice)) return "tcp";
-    this.note("tcp.header", { length: this.slice.length });
-    return "neither";
+    const whole = this.segment.read(this.slice);
+    if (!whole || this.segment.bogus) this.note("tcp.header", { length: this.slice.length });
+    return whole ? "tcp" : "neither";
   }
 
   private udp(): boolean {

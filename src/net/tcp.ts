@@ -38,7 +38,7 @@ export interface StreamTools {
 /** The largest window that TCP can announce (RFC 7323 2.3): further ahead or behind is no segment of this stream. */
 const maxWindow = 1 << 30;
 
-/** More than this missing at the very end, known from an acknowledgement only, is no loss but a stray number. */
+/** More than this missing at the very end, without data or acknowledgement to prove it, is no loss but a stray number. */
 const maxTail = 64 * 1024 * 1024;
 
 /** A reset this far off belongs to another connection, or to nobody. */
@@ -129,7 +129,7 @@ export class TcpStream implements RecentOf, Waiter {
 
   /** Nothing more will come. `mark`: of the connection's last packet. `otherEnded`: the other direction had its FIN. */
   close(mark: Mark, otherEnded: boolean): void {
-    while (this.waits()) this.giveUpFirst();
+    while (this.waits() && !this.strays(mark)) this.giveUpFirst();
     if (!this.ended) this.missTail(otherEnded, mark);
     this.settle();
     this.end("capture-ended", mark);
@@ -226,6 +226,18 @@ export class TcpStream implements RecentOf, Waiter {
     }
     if (missing > 0) this.miss(missing, "truncated-by-producer", mark);
     if (this.fin !== undefined) this.settle();
+  }
+
+  /** What waits so far off that no window reaches it, and nobody ever acknowledged it, is dropped: it is none of this stream's. */
+  private strays(mark: Mark): boolean {
+    const to = this.held.first?.seq ?? this.fin!.seq;
+    if (((to - this.next) | 0) <= maxTail || this.acks.since(to) !== undefined) return false;
+    const before = this.held.size;
+    const bytes = this.held.clear();
+    this.tools.waiting.hold(this.held.size - before);
+    this.fin = undefined;
+    this.owner.odd(this, "tcp.out-of-window", bytes, mark);
+    return true;
   }
 
   private giveUpFirst(): void {

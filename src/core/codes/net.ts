@@ -27,7 +27,7 @@ export const netCodes = {
   },
   "tcp.header": {
     severity: "info",
-    text: "a packet holds no whole TCP header ({length} bytes); it is skipped",
+    text: "the TCP header of a packet of {length} bytes is cut or contradicts itself; the packet is skipped",
   },
   "tcp.gap": {
     severity: "warning",

@@ -105,6 +105,8 @@ export class Connection implements StreamOwner, Stack {
     this.lastIndex = packet.index;
     this.lastInput = packet.input;
     this.lastAt = packet.at;
+    // It belongs here by its ports, and tshark lists it so; that is all.
+    if (segment.bogus) return;
     const mine = this.streams[side];
     const other = this.streams[side === 0 ? 1 : 0];
     const { flags } = segment;
@@ -120,7 +122,7 @@ export class Connection implements StreamOwner, Stack {
 
   /** A SYN that begins another connection between the same ends: RFC 9293 3.6.1, and tshark's rule. */
   isAnother(side: 0 | 1, segment: Segment): boolean {
-    if ((segment.flags & (tcpFlag.syn | tcpFlag.ack)) !== tcpFlag.syn) return false;
+    if (segment.bogus || (segment.flags & (tcpFlag.syn | tcpFlag.ack)) !== tcpFlag.syn) return false;
     const { isn } = this.streams[side];
     return isn !== undefined && isn !== segment.seq;
   }

@@ -81,6 +81,15 @@ export class HeldSegments {
     return segment;
   }
 
+  /** Drops everything; returns how many bytes that were. */
+  clear(): number {
+    const bytes = this.size - (this.list.length - this.head) * heldOverhead;
+    this.list = [];
+    this.head = 0;
+    this.size = 0;
+    return bytes;
+  }
+
   /** Index of the first segment that begins at or after `seq`. */
   private find(seq: number): number {
     let low = this.head;

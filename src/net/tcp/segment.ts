@@ -15,6 +15,8 @@ export class Segment {
   length = 0;
   /** Its bytes that were not captured, at its end. */
   missing = 0;
+  /** The header contradicts itself: nothing but the ports is to be believed. */
+  bogus = false;
   private bytes: Bytes | undefined;
   private from = 0;
 
@@ -23,7 +25,7 @@ export class Segment {
     // A capture may cut the header itself; up to the window there is enough to place the segment, and for tshark to list it.
     if (!slice.has(16) || slice.length < 20) return false;
     const header = (slice.u8(12) >> 4) * 4;
-    if (header < 20 || header > slice.length) return false;
+    this.bogus = header < 20 || header > slice.length;
     this.sourcePort = slice.u16();
     this.destinationPort = slice.u16(2);
     this.seq = slice.i32(4);
@@ -35,10 +37,6 @@ export class Segment {
     this.bytes = slice.bytes;
     this.from = slice.at + header;
     return true;
-  }
-
-  has(flag: number): boolean {
-    return (this.flags & flag) !== 0;
   }
 
   /** The captured payload: a view. */
