@@ -54,7 +54,7 @@ export function possible(as: string, bytes: Bytes, field: RawField, nesting: num
     case "string":
       return isUtf8(bytes.subarray(start, end));
     case "message":
-      return rawFields(bytes, start, end, nesting).faultAt < 0;
+      return rawFields(bytes, start, end, nesting, 0).faultAt < 0;
     case "packed":
       return start < end && packedBits(bytes, start, end) < Number.POSITIVE_INFINITY;
     default:
@@ -117,14 +117,14 @@ function weighLength(bytes: Bytes, field: RawField, depth: number): Weighed {
   if (text < Number.POSITIVE_INFINITY) costs.push({ as: "string", bits: 1.3 + text });
   const packed = packedBits(bytes, start, end);
   if (packed < Number.POSITIVE_INFINITY) costs.push({ as: "packed", bits: 5 + packed });
-  const { fields, faultAt } = depth < maxDepth ? rawFields(bytes, start, end, maxDepth) : noFields;
+  const { fields, count, faultAt } = depth < maxDepth ? rawFields(bytes, start, end, maxDepth, sampleFields) : noFields;
   if (faultAt >= 0 || fields.length === 0) return { field, costs, children: [] };
-  const children = fields.slice(0, sampleFields).map((child) => weigh(bytes, child, depth + 1));
-  costs.push({ as: "message", bits: 1.5 + (messageBits(children, end) * fields.length) / children.length });
+  const children = fields.map((child) => weigh(bytes, child, depth + 1));
+  costs.push({ as: "message", bits: 1.5 + (messageBits(children, end) * count) / children.length });
   return { field, costs, children };
 }
 
-const noFields = { fields: [], faultAt: 0 };
+const noFields = { fields: [], count: 0, faultAt: 0 };
 
 const emptyCosts: readonly Cost[] = [
   { as: "message", bits: 0.5 },
@@ -133,8 +133,8 @@ const emptyCosts: readonly Cost[] = [
 ];
 
 function weighGroup(bytes: Bytes, field: RawField, depth: number): Weighed[] {
-  const { fields } = rawFields(bytes, field.valueStart, field.valueEnd, maxDepth);
-  return fields.slice(0, sampleFields).map((child) => weigh(bytes, child, depth + 1));
+  const { fields } = rawFields(bytes, field.valueStart, field.valueEnd, maxDepth, sampleFields);
+  return fields.map((child) => weigh(bytes, child, depth + 1));
 }
 
 /** Bits per byte of ordinary text, by byte. */

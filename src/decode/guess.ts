@@ -18,6 +18,12 @@ const maxDepth = 12;
 /** What a reading costs at the most in one value. Bounded: one damaged value must not outvote a hundred good ones. */
 const maxRegret = 60;
 
+/** Fields of one message that are listed at the most. */
+export const maxFields = 20_000;
+
+/** Packed numbers up to this size are given one by one, larger ones as bytes. */
+const maxPackedBytes = 65_536;
+
 interface Learnt {
   values: number;
   /** By reading: how many bits worse it was than the best one, all values together. */
@@ -77,7 +83,7 @@ export class Guesser {
   /** Fields of a value read as a message; none where it is no message. */
   inside(bytes: Bytes, field: RawField): readonly RawField[] {
     if (field.wire !== LEN && field.wire !== START_GROUP) return [];
-    const { fields, faultAt } = rawFields(bytes, field.valueStart, field.valueEnd, this.nesting);
+    const { fields, faultAt } = rawFields(bytes, field.valueStart, field.valueEnd, this.nesting, maxFields);
     return faultAt >= 0 ? [] : fields;
   }
 
@@ -130,7 +136,7 @@ export class Guesser {
       case "group":
         return depth < maxDepth ? this.messageValue(place, bytes, field, depth) : bytes.subarray(start, end);
       case "packed":
-        return packedValue(bytes, start, end);
+        return end - start > maxPackedBytes ? bytes.subarray(start, end) : packedValue(bytes, start, end);
       default:
         return numberValue(as, bytes, field);
     }

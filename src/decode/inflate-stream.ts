@@ -9,6 +9,10 @@ import { inflatedLimit, zlibWrapped } from "./inflate-bounds.js";
 
 /** 8 KiB in, at most 8.4 MB out. */
 const sliceBytes = 8192;
+/** After this many pieces below this size, such pieces are gathered up to so many bytes. */
+const tinyPieces = 256;
+const tinyBytes = 128;
+const gatheredBytes = 1024;
 
 export type InflateFault = "bad-compression" | "over-limit" | "truncated";
 
@@ -33,6 +37,9 @@ class Inflater implements StreamInflater {
   private stream: FflateStream | null = null;
   /** First bytes, until it is clear whether a zlib header is there. */
   private first: Bytes | null = null;
+  private held: Bytes[] = [];
+  private heldBytes = 0;
+  private tiny = 0;
   private inBytes = 0;
   private outBytes = 0;
 
@@ -52,15 +59,32 @@ class Inflater implements StreamInflater {
       }
       this.stream = this.open(rest);
     }
+    if (this.isTooSmall(rest)) return;
+    if (this.held.length > 0) {
+      this.held.push(rest);
+      rest = concat(this.held);
+      this.held = [];
+      this.heldBytes = 0;
+    }
     for (let at = 0; at < rest.length && this.fault === null; at += sliceBytes) {
       this.feed(rest.subarray(at, at + sliceBytes), false);
     }
   }
 
+  /** Each call of fflate copies its 32 KiB window. A sender of many tiny pieces has them gathered, and its messages come a little later. */
+  private isTooSmall(bytes: Bytes): boolean {
+    if (bytes.length >= tinyBytes) return false;
+    this.tiny++;
+    if (this.tiny < tinyPieces || this.heldBytes + bytes.length >= gatheredBytes) return false;
+    this.held.push(bytes);
+    this.heldBytes += bytes.length;
+    return true;
+  }
+
   end(): void {
     if (this.fault !== null) return;
     if (this.stream === null) this.fault = "truncated";
-    else this.feed(new Uint8Array(0), true);
+    else this.feed(concat(this.held), true);
   }
 
   private open(head: Bytes): FflateStream {

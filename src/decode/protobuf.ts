@@ -24,6 +24,9 @@ import { type RawField, rawField } from "./wire-fields.js";
 /** Beyond this many the faults of one decoding are no longer listed. */
 const maxFaults = 32;
 
+/** Unknown fields of one message that are learnt from, and numbers at the root that are listed. */
+const maxUnknown = 1000;
+
 const noFaults: readonly WireFault[] = Object.freeze([]);
 const noNumbers: readonly number[] = Object.freeze([]);
 
@@ -123,9 +126,11 @@ class Decoder implements MessageDecoder {
     const wire = reader.wire;
     const afterTag = reader.pos;
     this.unknownCount++;
-    if (depth === 0) this.unknownRoot.push(number);
+    if (depth === 0 && this.unknownRoot.length < maxUnknown) this.unknownRoot.push(number);
     if (!reader.skip(this.nesting - depth)) return this.stop(number);
-    this.learner?.learn(`${type}/${number}`, reader.bytes, rawField(reader, number, wire, start, afterTag));
+    if (this.unknownCount <= maxUnknown) {
+      this.learner?.learn(`${type}/${number}`, reader.bytes, rawField(reader, number, wire, start, afterTag));
+    }
     return true;
   }
 

@@ -5,7 +5,7 @@
 import type { Bytes } from "../core/bytes.js";
 import type { Sensitivity } from "../core/printable.js";
 import type { UnknownField } from "../model/message.js";
-import type { Guesser, Occurrence } from "./guess.js";
+import { type Guesser, maxFields, type Occurrence } from "./guess.js";
 import { type FieldTable, GROUP, MESSAGE, type MessageTable } from "./message-table.js";
 import type { JsonNames, SensitivityOf } from "./proto-json.js";
 import { LEN, START_GROUP, wireNames } from "./wire.js";
@@ -13,6 +13,8 @@ import { type RawField, rawFields } from "./wire-fields.js";
 
 /** Rows of one message: a hostile one could hold a number per field. */
 const maxRows = 10_000;
+/** Values of a row that are read; `count` is of all. */
+const maxValues = 1000;
 /** Unknown messages in unknown messages get rows this deep. */
 const maxInner = 12;
 
@@ -28,7 +30,9 @@ interface Row {
   readonly place: string;
   readonly path: string;
   readonly wire: number;
+  /** The first ones. */
   readonly values: Occurrence[];
+  count: number;
   sensitivity: Sensitivity;
 }
 
@@ -54,7 +58,7 @@ class Collector {
     return [...this.rows.values()].map((row) => ({
       path: row.path,
       wire: wireNames[row.wire]!,
-      count: row.values.length,
+      count: row.count,
       readings: this.options.guesser.readings(row.place, row.values, {
         sensitivity: row.sensitivity,
         sizes: this.options.everything,
@@ -94,7 +98,7 @@ class Collector {
   }
 
   private fields(range: Range): readonly RawField[] {
-    return rawFields(this.bytes, range.valueStart, range.valueEnd, this.options.nesting).fields;
+    return rawFields(this.bytes, range.valueStart, range.valueEnd, this.options.nesting, maxFields).fields;
   }
 
   private table(field: FieldTable): MessageTable {
@@ -107,10 +111,11 @@ class Collector {
     let row = this.rows.get(key);
     if (row === undefined) {
       if (this.rows.size >= maxRows) return;
-      row = { place, path, wire: field.wire, values: [], sensitivity: "private" };
+      row = { place, path, wire: field.wire, values: [], count: 0, sensitivity: "private" };
       this.rows.set(key, row);
     }
-    row.values.push({ bytes: this.bytes, field });
+    row.count++;
+    if (row.values.length < maxValues) row.values.push({ bytes: this.bytes, field });
     const known = schema?.field(field.number);
     if (schema !== null && known !== undefined && this.holdsSecret(schema, known, field, 0)) row.sensitivity = "secret";
     if (depth >= maxInner || !this.readsAsMessage(place, field)) return;

@@ -1,4 +1,4 @@
-/** Every field of a message with its position, depth first, named where a table knows it. For `show`, not for bulk work. */
+/** The fields of a message with their positions, depth first, named where a table knows them. For `show`: the first 100,000. */
 import { type Bytes, hex, utf8 } from "../core/bytes.js";
 import type { WireField } from "../model/schema.js";
 import { type Guesser, numberValue } from "./guess.js";
@@ -31,6 +31,9 @@ import { type RawField, rawFields } from "./wire-fields.js";
 /** Longest preview of a text in characters, and of bytes. */
 const previewChars = 60;
 const previewBytes = 16;
+
+/** Fields that are listed at the most. */
+const maxListed = 100_000;
 
 export interface WalkOptions {
   readonly guesser: Guesser;
@@ -92,8 +95,10 @@ class Walker {
     path: string,
     depth: number,
   ): void {
-    const { fields } = rawFields(this.bytes, range.valueStart, range.valueEnd, this.options.nesting);
+    const room = maxListed - this.out.length;
+    const { fields } = rawFields(this.bytes, range.valueStart, range.valueEnd, this.options.nesting, room);
     for (const field of fields) {
+      if (this.out.length >= maxListed) return;
       const known = fitting(lookup(field.number), field.wire);
       const place = `${type ?? ""}/${field.number}`;
       const { start, valueStart, end } = field;

@@ -16,27 +16,34 @@ export interface RawField {
 }
 
 export interface RawFields {
+  /** The first ones, up to the bound that was asked for. */
   readonly fields: readonly RawField[];
+  /** All of them. */
+  readonly count: number;
   /** Where reading on is impossible; -1 when all is well. */
   readonly faultAt: number;
 }
 
-/** Fields of `bytes[start..end)`, one level deep; groups are followed to their end tags. */
-export function rawFields(bytes: Bytes, start: number, end: number, nesting: number): RawFields {
+/**
+ * Fields of `bytes[start..end)`, one level deep; groups are followed to their end tags. At most `max` are kept, since a field of two bytes
+ * becomes an object of a hundred.
+ */
+export function rawFields(bytes: Bytes, start: number, end: number, nesting: number, max: number): RawFields {
   const reader = new WireReader();
   reader.reset(bytes);
   reader.pos = start;
   reader.end = end;
   const fields: RawField[] = [];
+  let count = 0;
   while (reader.pos < end) {
     const at = reader.pos;
-    if (!reader.tag()) return { fields, faultAt: reader.faultAt };
+    if (!reader.tag()) return { fields, count, faultAt: reader.faultAt };
     const { field: number, wire } = reader;
     const afterTag = reader.pos;
-    if (!reader.skip(nesting)) return { fields, faultAt: reader.faultAt };
-    fields.push(rawField(reader, number, wire, at, afterTag));
+    if (!reader.skip(nesting)) return { fields, count, faultAt: reader.faultAt };
+    if (count++ < max) fields.push(rawField(reader, number, wire, at, afterTag));
   }
-  return { fields, faultAt: -1 };
+  return { fields, count, faultAt: -1 };
 }
 
 /** The field that `reader` has just skipped. */

@@ -33,7 +33,7 @@ export interface Decoded {
   readonly value: ProtoMessage;
   /** Number of fields (at any depth) that the schema does not name. */
   readonly unknownCount: number;
-  /** Unknown field numbers at the root, in wire order. */
+  /** Unknown field numbers at the root, in wire order, the first 1,000. */
   readonly unknownRoot: readonly number[];
   /**
    * Empty: the bytes are a well-formed message of this type. A fault that loses step ends the message it is in; wire-type and bad-utf8

@@ -144,6 +144,14 @@ describe("Content-Encoding over a stream", () => {
     }
   });
 
+  it("takes a sender of tiny pieces", () => {
+    const pieces = Array.from(gzipSync(lines), (byte) => Uint8Array.of(byte));
+    expect(pieces.length).toBeGreaterThan(600);
+    const fed = feed({ framing: "sse", pieces, headers: { "content-encoding": "gzip" } });
+    expect(fed.messages.map((message) => Buffer.from(message.body).toString())).toEqual(lines.trim().split("\n\n"));
+    expect(fed.codes).toEqual([]);
+  });
+
   it("envelopes inside br come at the end", () => {
     const wire = brotliCompressSync(concat([envelope(0, "a"), envelope(2, "{}")]));
     const fed = feed({

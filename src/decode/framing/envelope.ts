@@ -45,7 +45,7 @@ export function envelopeFramer(context: FramerContext, options: EnvelopeOptions)
     header: (flags, length, first) =>
       first && (flags & reserved) >= lowestBareByte && length > maxBytes ? "bare" : "ok",
     looksBare: (body, flags) =>
-      (flags & reserved) >= lowestBareByte && rawFields(body, 0, body.length, context.limits.nesting).faultAt < 0,
+      (flags & reserved) >= lowestBareByte && rawFields(body, 0, body.length, context.limits.nesting, 0).faultAt < 0,
     bare: (first, mark) => bareFramer(context, first, mark),
     finish: (message) => finishEnvelope(context, options, message),
   });

@@ -8,6 +8,9 @@ import type { GapReason } from "../../model/exchange.js";
 import type { CutFault, Framed, Framer, FramerContext } from "./framer.js";
 
 const padding = 0x3d;
+/** Padded groups inside one message whose place is kept; offsets behind more than that many are too low. */
+const maxBreaks = 65_536;
+
 const paddedGroup = /^[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]=|==)$/;
 
 export function webTextFramer(context: FramerContext, inner: (context: FramerContext) => Framer): Framer {
@@ -21,7 +24,7 @@ class WebTextFramer implements Framer {
   private textBytes = 0;
   private outBytes = 0;
   /** Where groups of less than three bytes end: text offset and decoded offset, rising. */
-  private readonly breaks: { readonly text: number; readonly out: number }[] = [{ text: 0, out: 0 }];
+  private breaks: { readonly text: number; readonly out: number }[] = [{ text: 0, out: 0 }];
 
   /** Something that is no base64 was met. */
   private dead = false;
@@ -32,8 +35,10 @@ class WebTextFramer implements Framer {
   ) {
     this.inner = inner({
       ...context,
-      emit: (framed: Framed) =>
-        context.emit({ ...framed, start: this.textOffset(framed.start), end: this.textOffset(framed.end) }),
+      emit: (framed: Framed) => {
+        context.emit({ ...framed, start: this.textOffset(framed.start), end: this.textOffset(framed.end) });
+        this.forget(framed.end);
+      },
       place: (mark, start, end) => context.place(mark, this.textOffset(start), this.textOffset(end)),
     });
   }
@@ -60,7 +65,9 @@ class WebTextFramer implements Framer {
     const out = new Uint8Array(Buffer.from(text, "base64"));
     this.textBytes += text.length;
     this.outBytes += out.length;
-    if (out.length * 4 !== text.length * 3) this.breaks.push({ text: this.textBytes, out: this.outBytes });
+    if (out.length * 4 !== text.length * 3 && this.breaks.length < maxBreaks) {
+      this.breaks.push({ text: this.textBytes, out: this.outBytes });
+    }
     this.inner.push(out, mark);
   }
 
@@ -83,6 +90,13 @@ class WebTextFramer implements Framer {
   end(cut: CutFault | null): void {
     if (this.dead) return;
     this.inner.end(cut ?? (this.rest.length > 0 ? "truncated" : null));
+  }
+
+  /** What lies in front of a message that has gone is not asked for again. */
+  private forget(out: number): void {
+    const kept = this.breaks.findIndex((one) => one.out > out);
+    const from = kept < 0 ? this.breaks.length - 1 : kept - 1;
+    if (from > 0) this.breaks = this.breaks.slice(from);
   }
 
   private textOffset(out: number): number {
