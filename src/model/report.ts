@@ -22,6 +22,7 @@ export interface ExchangeRow {
   readonly id: number;
   readonly flow: number;
   readonly kind: "http" | "bytes" | "lines";
+  /** Without its headers: there are as many rows as exchanges. */
   readonly request: RequestHead | null;
   readonly status: number | null;
   readonly dialect: string | null;

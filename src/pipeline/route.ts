@@ -5,7 +5,7 @@ import { type Bytes, concat, keep, noBytes } from "../core/bytes.js";
 import { placeOf } from "../core/mark.js";
 import { type BodyReader, bodyReader } from "../decode/bodies.js";
 import type { Dialect, Session, Sight } from "../model/dialect.js";
-import type { Direction, Exchange, Headers, ResponseHead, StreamEvent } from "../model/exchange.js";
+import type { Direction, Exchange, Headers, RequestHead, ResponseHead, StreamEvent } from "../model/exchange.js";
 import type { Framing, SessionInput } from "../model/message.js";
 import type { ExchangeRow } from "../model/report.js";
 import { looksLike, unclaimedFraming } from "./looks.js";
@@ -70,7 +70,7 @@ export class Route {
       id: exchange.id,
       flow: exchange.flow.id,
       kind: exchange.kind,
-      request: exchange.request,
+      request: lean(exchange.request),
       status: this.response === null || this.response.status === 0 ? null : this.response.status,
       dialect: this.claim?.dialect.name ?? null,
       looks: looksLike(exchange, this.response, this.sawFrames),
@@ -206,4 +206,23 @@ export class Route {
   private headers(direction: Direction): Headers {
     return (direction === "up" ? this.exchange.request?.headers : this.response?.headers) ?? [];
   }
+}
+
+const shared = new Map<string, string>();
+
+/** One copy of a text that many rows repeat; its own memory, not a slice of a longer text. */
+function once(text: string): string {
+  let known = shared.get(text);
+  if (known === undefined) {
+    known = Buffer.from(text, "utf8").toString("utf8");
+    if (shared.size < 65_536) shared.set(known, known);
+  }
+  return known;
+}
+
+/** Rows outlive their exchange by the whole capture: no list of exchanges prints headers. */
+function lean(request: RequestHead | null): RequestHead | null {
+  if (request === null) return null;
+  const { method, authority, scheme, path, version } = request;
+  return { method, authority: once(authority), scheme, path: once(path), version, headers: [] };
 }
