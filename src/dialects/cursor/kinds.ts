@@ -5,7 +5,7 @@
 import type { Bytes } from "../../core/bytes.js";
 import { LEN, WireReader } from "../../decode/wire.js";
 import type { Decoded, ProtoMessage, Schemas } from "../../model/schema.js";
-import { sub } from "./fields.js";
+import { flat, sub } from "./fields.js";
 import { CLIENT, SERVER } from "./types.js";
 
 export interface Branch {
@@ -47,7 +47,7 @@ export function joinKind(a: string, b: string): string {
   }
   let kind = inner.get(b);
   if (kind === undefined) {
-    kind = `${a}.${b}`;
+    kind = flat(`${a}.${b}`);
     // Branch names come from schemas and branch numbers from the wire: the latter must not grow this without bound.
     if (inner.size < 1024) inner.set(b, kind);
   }

@@ -28,7 +28,7 @@ interface Supply {
   readonly digest: string;
   readonly size: number;
   times: number;
-  readonly sources: Source[];
+  sources: readonly Source[];
 }
 
 /** One id of the ledger. */
@@ -146,12 +146,15 @@ export class Blobs implements BlobLedger {
     let supply = suppliesOf(account).find((known) => known.digest === digest);
     this.sentBytes += size;
     if (supply === undefined) {
-      supply = { digest, size, times: 0, sources: [] };
+      // A literal of one element: a list that grows by push takes ten times the memory.
+      supply = { digest, size, times: 1, sources: [source] };
       if (account.supply === null) account.supply = supply;
       else account.others = [...(account.others ?? []), supply];
-    } else this.sentAgainBytes += size;
-    supply.times++;
-    if (supply.sources.length < sourcesKept) supply.sources.push(source);
+    } else {
+      this.sentAgainBytes += size;
+      supply.times++;
+      if (supply.sources.length < sourcesKept) supply.sources = [...supply.sources, source];
+    }
     this.graph.claim(id, digest);
   }
 
