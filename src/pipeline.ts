@@ -219,7 +219,7 @@ class Pipeline {
       conversations,
       turns,
       blobs: results.find((result) => result.blobs !== null)?.blobs ?? null,
-      flows: router.flows,
+      flows: flowsOf(router.flows, exchanges),
       exchanges,
       findings: checked.findings,
       notCheckable: checked.notCheckable,
@@ -230,6 +230,16 @@ class Pipeline {
       close: () => spill.close(),
     };
   }
+}
+
+/** A raw byte stream is known for what it is once a dialect has claimed it. */
+function flowsOf(flows: Analysis["flows"], exchanges: Analysis["exchanges"]): Analysis["flows"] {
+  const claimed = new Set(
+    exchanges.filter((row) => row.kind === "bytes" && row.dialect === "pi").map((row) => row.flow),
+  );
+  return flows.map((flow) =>
+    flow.protocol === "unknown" && claimed.has(flow.flow.id) ? { ...flow, protocol: "pi" } : flow,
+  );
 }
 
 /** Diagnostics that mean missing bytes or messages, not just an odd form. */

@@ -54,7 +54,8 @@ export function hasTurnEnded(items: readonly DownItem[]): boolean {
 function closedByClient(call: DownCall | null): boolean {
   if (call === null || call.httpError !== null) return false;
   const { end } = call.downlink;
-  if (end !== null && end.reason === "complete") return false;
+  // A body that lasts until the connection closes is complete whoever closed: what counts is who did.
+  if (end !== null && end.reason === "complete") return end.by === "client";
   return (end !== null && end.by === "client") || (call.upEnd?.reason === "reset" && call.upEnd.by === "client");
 }
 
