@@ -27,7 +27,7 @@ export interface AnalyzeOptions {
   readonly rules?: Readonly<Record<string, "off" | "info" | "warning" | "error">>;
   /** Session stores that resolve blobs the capture never showed. */
   readonly stores?: readonly string[];
-  /** Timelines of the turns. Default true; false saves time and memory. */
+  /** Timelines of the turns. Default true; false saves the work for them where nothing else needs it. */
   readonly steps?: boolean;
   /** SHA-256 of inputs, flows and bodies. Default true. */
   readonly hashes?: boolean;

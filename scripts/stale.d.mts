@@ -1,0 +1,2 @@
+export const stamp: string;
+export function isStale(): boolean;
