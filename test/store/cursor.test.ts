@@ -34,7 +34,8 @@ function goodChat(): Chat {
     }
   }
   const last = talk.runs[2]!.frames.findLast(({ message }) => "conversation_checkpoint_update" in (message ?? {}))!;
-  const state = ((message) => (message as { conversation_checkpoint_update: object }).conversation_checkpoint_update)(
+  const state = ((message) =>
+    (message as { conversation_checkpoint_update: Record<string, unknown> }).conversation_checkpoint_update)(
     last.message,
   );
   const root = encode("agent.v1.ConversationStateStructure", state);
