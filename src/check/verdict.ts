@@ -22,10 +22,13 @@ interface Ranked {
 /** Collects verdicts one by one; rules with level "off" must not be fed to it (see `wanted`). */
 export class Verdicts {
   private readonly found: Ranked[] = [];
-  private readonly unchecked = new Map<string, { rule: string; why: string; turns: Set<number> }>();
+  /** Rule -> why -> turns. */
+  private readonly unchecked = new Map<string, Map<string, Set<number>>>();
   private readonly held = new Map<string, number[]>();
   private readonly turnIndex: ReadonlyMap<Turn, number>;
   private readonly rank: ReadonlyMap<string, number>;
+  private lastTurn: Turn | null = null;
+  private lastIndex = -1;
 
   constructor(
     turns: readonly Turn[],
@@ -48,10 +51,8 @@ export class Verdicts {
         return;
       }
       case "not-checkable": {
-        const key = `${verdict.rule}\n${verdict.why}`;
-        const row = this.unchecked.get(key) ?? { rule: verdict.rule, why: verdict.why, turns: new Set<number>() };
-        this.unchecked.set(key, row);
-        if (turn >= 0) row.turns.add(turn);
+        const turns = this.uncheckedTurns(verdict.rule, verdict.why);
+        if (turn >= 0) turns.add(turn);
         return;
       }
       case "violated":
@@ -65,12 +66,28 @@ export class Verdicts {
 
   result(): Checked {
     this.found.sort((a, b) => a.turn - b.turn || a.rule - b.rule || compareFindings(a.finding, b.finding));
-    const unchecked = [...this.unchecked.values()].sort((a, b) => this.rankOf(a.rule) - this.rankOf(b.rule));
+    const unchecked = [...this.unchecked]
+      .sort(([a], [b]) => this.rankOf(a) - this.rankOf(b))
+      .flatMap(([rule, reasons]) => [...reasons].map(([why, turns]) => ({ rule, why, turns })));
     return {
       findings: this.found.map((row) => row.finding),
       notCheckable: unchecked.map((row) => ({ ...row, turns: [...row.turns].sort((a, b) => a - b) })),
       held: this.held,
     };
+  }
+
+  private uncheckedTurns(rule: string, why: string): Set<number> {
+    let reasons = this.unchecked.get(rule);
+    if (reasons === undefined) {
+      reasons = new Map();
+      this.unchecked.set(rule, reasons);
+    }
+    let turns = reasons.get(why);
+    if (turns === undefined) {
+      turns = new Set();
+      reasons.set(why, turns);
+    }
+    return turns;
   }
 
   private finding(violation: Violation): Finding {
@@ -97,8 +114,14 @@ export class Verdicts {
     return violation.severity ?? rule?.severity ?? "warning";
   }
 
+  /** Verdicts come turn by turn: the last answer is mostly the next one. */
   private indexOf(turn: Turn | null): number {
-    return turn === null ? -1 : (this.turnIndex.get(turn) ?? -1);
+    if (turn === null) return -1;
+    if (turn !== this.lastTurn) {
+      this.lastTurn = turn;
+      this.lastIndex = this.turnIndex.get(turn) ?? -1;
+    }
+    return this.lastIndex;
   }
 
   private rankOf(rule: string): number {

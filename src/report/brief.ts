@@ -3,7 +3,7 @@ import { placeText } from "../core/place.js";
 import type { Finding } from "../model/check.js";
 import type { Turn } from "../model/conversation.js";
 import type { Analysis } from "../model/report.js";
-import { clip, padEnd, padStart, widthOf } from "./columns.js";
+import { clip, clipMiddle, padEnd, padStart, widthOf } from "./columns.js";
 import { terminal } from "./escape.js";
 import { countBy, findingsByTurn, tally } from "./findings/group.js";
 import { talkFacts } from "./header.js";
@@ -142,7 +142,7 @@ function* table(rows: readonly Cells[], view: View): Generator<string> {
   for (const row of rows) {
     const shown = padEnd(clip(row.outcome, outcome), outcome);
     const first = row.turns.length === 1 ? outcomePaint(row.turns[0]!.outcome, shown, view) : shown;
-    const parts = [padEnd(clip(row.label, label), label)];
+    const parts = [padEnd(clipMiddle(row.label, label), label)];
     if (start > 0) parts.push(padEnd(row.start, start));
     if (took > 0) parts.push(padStart(clip(row.took, took), took));
     parts.push(first);

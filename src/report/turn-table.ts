@@ -4,7 +4,7 @@ import { isKnown, isoTime } from "../core/time.js";
 import type { Finding } from "../model/check.js";
 import type { Turn } from "../model/conversation.js";
 import type { Analysis } from "../model/report.js";
-import { clip, widthOf } from "./columns.js";
+import { clip, clipMiddle, widthOf } from "./columns.js";
 import { terminal } from "./escape.js";
 import { countBy, findingsByTurn } from "./findings/group.js";
 import { conversationLabel, outcomePaint } from "./labels.js";
@@ -82,7 +82,8 @@ function cellText(column: Column, turn: Turn, found: readonly Finding[], view: V
   const raw = column.cell(turn, found);
   const safe = column.title === "asked" && raw !== "" ? view.redactor.content(raw) : view.redactor.scrub(raw);
   const text = terminal(safe);
-  return column.most === undefined ? text : clip(text, column.most);
+  if (column.most === undefined) return text;
+  return column.title === "conversation" ? clipMiddle(text, column.most) : clip(text, column.most);
 }
 
 function columnsFor(analysis: Analysis): Column[] {

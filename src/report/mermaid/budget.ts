@@ -16,8 +16,8 @@ export interface Detail {
 }
 
 const details: readonly Detail[] = [
-  { turns: 1000, rows: 400, label: 66 },
-  { turns: 200, rows: 120, label: 60 },
+  { turns: 250, rows: 400, label: 66 },
+  { turns: 120, rows: 120, label: 60 },
   { turns: 60, rows: 40, label: 54 },
   { turns: 24, rows: 20, label: 48 },
   { turns: 12, rows: 12, label: 40 },
