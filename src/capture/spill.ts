@@ -57,8 +57,13 @@ export class SpillStore {
     if (this.file === undefined) {
       const folder = mkdtempSync(join(tmpdir(), "cursor-wire-"));
       this.file = { fd: openSync(join(folder, "blobs"), "wx+", 0o600), folder };
-      // A signal ends the process through "exit" too: cli/ turns SIGINT and SIGTERM into process.exit.
-      process.once("exit", this.onExit);
+      // The name goes at once where that is allowed: no signal and no crash can leave the file behind then, and while a capture is
+      // read no handler of a signal would run. Elsewhere it goes with the process.
+      try {
+        rmSync(folder, { recursive: true });
+      } catch {
+        process.once("exit", this.onExit);
+      }
     }
     let at = 0;
     while (at < bytes.length) at += writeSync(this.file.fd, bytes, at, bytes.length - at, this.written + at);
