@@ -32,6 +32,7 @@ function* lines(report: StoreReport, view: StoreView): Generator<string> {
     yield* fileLines(file, view);
     yield "";
   }
+  if (report.files.every((file) => file.fatal)) return;
   const findings = view.gate?.fresh ?? report.files.flatMap((file) => file.findings);
   const { gate } = view;
   if (gate === null) yield `found ${tally(findings)}`;
@@ -84,17 +85,30 @@ function* tableLines(table: StoreTable, view: StoreView): Generator<string> {
   if (table.rows.length === 0) return;
   const shown = view.all ? table.rows : table.rows.slice(0, rowsShown);
   const cells = shown.map((row) => row.map((words) => terminal(plain(words, view.redactor))));
-  const most = Math.max(12, Math.floor((view.width - 6) / 2));
-  const widths = table.columns.map((title, i) =>
-    Math.min(most, Math.max(widthOf(title), ...cells.map((row) => widthOf(row[i] ?? "")))),
-  );
+  const room = view.width - 6;
+  const widths = columnWidths(table.columns, cells, room);
   const line = (row: readonly string[]) =>
-    clip(row.map((cell, i) => padEnd(clip(cell, widths[i]!), widths[i]!)).join("  "), view.width - 6).trimEnd();
+    clip(
+      widths
+        .map((width, i) => padEnd(clip(row[i] ?? "", width), width))
+        .join("  ")
+        .trimEnd(),
+      room,
+    );
   yield `    ${view.paint.dim(table.name)}`;
   yield `      ${view.paint.dim(line(table.columns))}`;
   for (const row of cells) yield `      ${line(row)}`;
   if (shown.length < table.rows.length)
     yield `      … ${count(table.rows.length - shown.length)} more (--all shows them)`;
+}
+
+/** Each as wide as it wants and half the line at most; the last one takes what is left. */
+function columnWidths(titles: readonly string[], rows: readonly (readonly string[])[], room: number): number[] {
+  const widths = titles.map((title, i) =>
+    Math.min(Math.floor(room / 2), Math.max(widthOf(title), ...rows.map((row) => widthOf(row[i] ?? "")))),
+  );
+  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + 2, 0);
+  return [...widths.slice(0, -1), Math.max(8, room - before)];
 }
 
 export function* storeJson(report: StoreReport, view: StoreView): Generator<string> {
