@@ -90,13 +90,14 @@ function stepLine(title: string, step: Step, names: readonly string[], view: Vie
   const says = terminal(redactor.scrub(pair) + plain(step.says, redactor));
   const lead = `${padStart(mark, 12)} ${up ? "↑" : "↓"} ${padEnd(clip(terminal(redactor.scrub(title)), 16), 16)} `;
   const what = `${padEnd(clip(terminal(shortKind(step.kind)) + times, 28), 28)} ${padStart(count(step.bytes), 9)}  `;
-  const place = terminal(placeText(step.place, names));
+  const full = terminal(placeText(step.place, names));
+  const place = names.length === 1 ? full.slice(full.lastIndexOf("#")) : full;
   const room = view.width - lead.length - what.length;
   const line = (up ? paint.up : paint.down)(lead) + what;
   const withPlace = room - place.length - 2;
   return withPlace >= 20
     ? `${line}${padEnd(clip(says, withPlace), withPlace)}  ${paint.dim(place)}`
-    : line + clip(says, room);
+    : (line + clip(says, room)).trimEnd();
 }
 
 function turnLine(title: string, turn: Turn, view: View): string {
