@@ -103,7 +103,7 @@ export class TurnBuilder {
     this.messages++;
     if (event.direction === "down") this.downBytes += event.bytes;
     else this.upBytes += event.bytes;
-    if (isKnown(event.when) && event.when.latest > this.end.latest) this.end = event.when;
+    if (!this.endSeen && isKnown(event.when) && event.when.latest > this.end.latest) this.end = event.when;
     return this.step(event);
   }
 

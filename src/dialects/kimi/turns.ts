@@ -29,6 +29,8 @@ export interface SessionEventIn {
 interface AgentState {
   readonly turns: Map<string, TurnBuilder>;
   current: TurnBuilder | null;
+  /** The turn that ended last: what trails behind it is still its own. */
+  ended: TurnBuilder | null;
   /** Events between turns wait for the next one. */
   prelude: TurnEvent[];
   model: string | null;
@@ -42,6 +44,15 @@ interface SessionState {
 }
 
 const preludeLimit = 32;
+
+/** Between two turns these belong to the one to come; whatever is before them trails behind the one that ended. */
+const opensTurn = new Set([
+  "prompt.submitted",
+  "prompt.queued",
+  "session.meta.updated",
+  "turn.started",
+  "agent.created",
+]);
 
 export class TurnTracker {
   private readonly sessions = new Map<string, SessionState>();
@@ -114,7 +125,10 @@ export class TurnTracker {
     const turn = turnId === null ? agent.current : this.turn(event, agent, agentId, String(turnId));
     if (turn !== null) this.applyToTurn(event, turn, agent);
     this.record(event, agent, turn);
-    if (type === "turn.ended" && turn !== null && agent.current === turn) agent.current = null;
+    if (type === "turn.ended" && turn !== null) {
+      agent.ended = turn;
+      if (agent.current === turn) agent.current = null;
+    }
   }
 
   private spawn(session: SessionState, agentId: string, parent: AgentState, payload: JsonObject): void {
@@ -171,7 +185,9 @@ export class TurnTracker {
       pair: turn === null ? null : pairOf(event, turn),
     };
     if (turn === null) {
-      if (agent.prelude.length < preludeLimit) agent.prelude.push(made);
+      if (opensTurn.has(event.type)) agent.ended = null;
+      if (agent.ended !== null) agent.ended.add(made);
+      else if (agent.prelude.length < preludeLimit) agent.prelude.push(made);
       return;
     }
     turn.add(made);
@@ -253,7 +269,7 @@ export class TurnTracker {
   private agent(session: SessionState, id: string): AgentState {
     let state = session.agents.get(id);
     if (state === undefined) {
-      state = { turns: new Map(), current: null, prelude: [], model: null, parent: null };
+      state = { turns: new Map(), current: null, ended: null, prelude: [], model: null, parent: null };
       session.agents.set(id, state);
     }
     return state;
