@@ -48,7 +48,7 @@ export const defaultLimits: Limits = Object.freeze({
   messageBytes: 64 * MiB,
   fragments: 65_536,
   inflatedBytes: 256 * MiB,
-  inflateRatio: 2000,
+  inflateRatio: 250,
   harEntryBytes: 64 * MiB,
   harBodyBytes: 4096 * MiB,
   nesting: 100,
