@@ -33,7 +33,10 @@ function write() {
   let micros = 0;
   const batch = [];
   for (let flow = 0; flow < flowCount; flow++) {
-    batch.push(record(flow, true, 99, 0, "S", [], micros++), record(flow, false, seqs[flow] - 1, 100, "SA", [], micros++));
+    batch.push(
+      record(flow, true, 99, 0, "S", [], micros++),
+      record(flow, false, seqs[flow] - 1, 100, "SA", [], micros++),
+    );
   }
   let written = 0;
   while (written < megabytes * 1e6) {

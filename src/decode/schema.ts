@@ -118,8 +118,9 @@ class Registry implements Schemas, JsonNames {
 
   unknown(type: string, bytes: Bytes, sensitivity?: SensitivityOf): readonly UnknownField[] {
     const { guesser, nesting, none: everything, last } = this;
-    // `json` and `unknown` of one message are the same rows without schema: a value is learnt from once.
-    if (everything && last?.bytes === bytes && last.type === type && last.sensitivity === sensitivity) return last.rows;
+    // `json` and `unknown` of one message are the same rows without schema: a value is learnt from once, and what is marked stays marked.
+    const same = last?.bytes === bytes && last.type === type;
+    if (everything && same && (sensitivity === undefined || last.sensitivity === sensitivity)) return last.rows;
     const rows = unknownFields(this.table(type), bytes, { guesser, names: this, nesting, everything, sensitivity });
     if (everything) this.last = { type, bytes, sensitivity, rows };
     return rows;

@@ -5,6 +5,7 @@ import { wrap } from "./columns.js";
 import { terminal } from "./escape.js";
 import { byteCount, duration, many } from "./numbers.js";
 import type { View } from "./report.js";
+import { isRelative } from "./times.js";
 
 const formatNames = {
   har: "HAR",
@@ -39,7 +40,8 @@ function inputFacts(input: InputInfo, view: View): string {
 export function captureFacts(analysis: Analysis): string {
   const { start, end, packets, flows, exchanges, messages } = analysis.capture;
   const parts: string[] = [];
-  if (isKnown(start)) parts.push(isoTime(start.earliest));
+  if (isRelative(start)) parts.push("times count from the start of the log");
+  else if (isKnown(start)) parts.push(isoTime(start.earliest));
   if (isKnown(start) && isKnown(end)) parts.push(`lasts ${duration(millisBetween(start.earliest, end.latest))}`);
   if (packets > 0) parts.push(many(packets, "packet"));
   if (flows > 0) parts.push(many(flows, "connection"));

@@ -21,6 +21,11 @@ function seconds(nanos: Nanos): string {
   return negative && ms > 0 ? `-${text}` : text;
 }
 
+/** A log that only counts milliseconds since its own start: nothing in it happened in 1970. */
+export function isRelative(when: When): boolean {
+  return isKnown(when) && when.earliest < 365n * 86_400_000_000_000n;
+}
+
 /** "2026-11-30 22:06:08.123Z", cut to milliseconds; "" where unknown. */
 export function clock(when: When): string {
   if (!isKnown(when)) return "";

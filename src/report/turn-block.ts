@@ -11,7 +11,7 @@ import { outcomePaint, turnLabel } from "./labels.js";
 import { byteCount, count, duration, many } from "./numbers.js";
 import type { View } from "./report.js";
 import { timelineLines } from "./timeline.js";
-import { clock } from "./times.js";
+import { clock, isRelative } from "./times.js";
 import { plain } from "./words.js";
 
 const indent = "  ";
@@ -55,7 +55,7 @@ function factLines(turn: Turn, view: View): string[] {
     `${turn.transport}${http}`,
     turn.client !== null && !facts.some((fact) => fact.includes(turn.client!)) ? turn.client : "",
     turn.model === null ? "" : `model ${turn.model}`,
-    isKnown(turn.start) ? `starts ${clock(turn.start)}` : "",
+    isKnown(turn.start) ? `starts ${isRelative(turn.start) ? clock(turn.start).slice(11, -1) : clock(turn.start)}` : "",
     turn.retryOf === null ? "" : `attempt ${turn.attempt + 1}, repeats ${turn.retryOf}`,
     turn.parentRequestId === null ? "" : `subagent of ${turn.parentRequestId}`,
     `${byteCount(turn.upBytes)} up, ${byteCount(turn.downBytes)} down`,

@@ -183,6 +183,14 @@ describe("without schema", () => {
       ["17.1", "private"],
     ]);
   });
+
+  it("secrets stay secret in the rows beside the message", () => {
+    const schemas = fresh(true);
+    const bytes = len(17, len(2, "sk-0123456789"));
+    schemas.json("t.All", bytes, (type, field) => (type === "t.Inner" && field === "s" ? "secret" : undefined));
+    const marks = schemas.unknown("t.All", bytes).map((row) => (row.readings[0]!.value as Sensitive).sensitivity);
+    expect(marks).toEqual(["secret", "secret"]);
+  });
 });
 
 describe("walk", () => {

@@ -12,6 +12,7 @@ import type { Decoded } from "../../model/schema.js";
 import { readEndStream } from "./end-stream.js";
 import { flat } from "./fields.js";
 import { shortened } from "./format.js";
+import { compactDown } from "./items.js";
 import { branchCount } from "./kinds.js";
 import {
   type DownDetail,
@@ -54,9 +55,9 @@ export class Downlink {
   readonly text: SpilledText;
   readonly thinking: SpilledText;
   /** How the bytes of its frames were recovered. */
-  readonly evidence: Evidence[] = [];
+  evidence: readonly Evidence[] = [];
   /** Every EndStream, with the ordinal of its frame. */
-  readonly ends: { readonly ordinal: number; readonly end: EndStream; readonly place: Place }[] = [];
+  ends: readonly { readonly ordinal: number; readonly end: EndStream; readonly place: Place }[] = [];
   end: StreamEnd | null = null;
   /** Heartbeats and silences, where every frame has its own time. */
   readonly heartbeats = { count: 0, minGapMs: null as number | null, maxGapMs: null as number | null };
@@ -95,9 +96,9 @@ export class Downlink {
   endStream(message: StreamMessage): EndStream {
     const ordinal = this.counted(message);
     const end = readEndStream(message.body, this.reading.schemas);
-    this.ends.push({ ordinal, end, place: message.place });
+    this.ends = [...this.ends, { ordinal, end, place: message.place }];
     this.folds?.clear();
-    this.items.push(this.item(message, endStreamPart(end), ordinal, false));
+    this.items.push(compactDown(this.item(message, endStreamPart(end), ordinal, false)));
     return end;
   }
 
@@ -139,7 +140,7 @@ export class Downlink {
     frames.byFlags.set(message.flags, (frames.byFlags.get(message.flags) ?? 0) + 1);
     frames.wireBytes += message.wireBytes;
     frames.bodyBytes += message.body.length;
-    if (!this.evidence.includes(message.evidence)) this.evidence.push(message.evidence);
+    if (!this.evidence.includes(message.evidence)) this.evidence = [...this.evidence, message.evidence];
     this.sign(message);
     this.tick(message);
     this.faults.frame(message, ordinal);
@@ -196,7 +197,7 @@ export class Downlink {
             }),
           }
         : server.detail;
-    const item = this.item(message, { ...server, detail }, ordinal, faulty);
+    const item = compactDown(this.item(message, { ...server, detail }, ordinal, faulty));
     this.items.push(item);
     if (server.fold !== "") {
       this.folds ??= new Map();

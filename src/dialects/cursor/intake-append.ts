@@ -8,6 +8,7 @@ import { AppendFacts, sharedHead } from "./append-facts.js";
 import type { Call } from "./call.js";
 import { type ClientMessage, innerDigest, readClient } from "./client-message.js";
 import type { Intake } from "./intake.js";
+import { compactUp, noFaults } from "./items.js";
 import { branchCount } from "./kinds.js";
 import { noBlobs, noDetail, noReferences, noWords, type UpItem } from "./model.js";
 import { isJsonTwin } from "./recognise.js";
@@ -85,7 +86,8 @@ function appendItem(
   };
   const readable =
     outer.fault === null && outer.evidence !== "lossy-utf8" && (outer.inner.length > 0 || outer.carrier !== "none");
-  if (!readable || outer.hexFault === "not-hex" || outer.hexFault === "odd") return unreadableItem(base, outer);
+  if (!readable || outer.hexFault === "not-hex" || outer.hexFault === "odd")
+    return unreadableItem(base, outer.inner, outer.fault);
   const decoded = intake.reading.schemas.decode(CLIENT, outer.inner);
   return clientItem(base, decoded, outer.inner, call, message, intake);
 }
@@ -96,21 +98,19 @@ type ItemBase = Pick<
 >;
 
 /** The outer message is there and the inner one is not. */
-function unreadableItem(base: ItemBase, outer: OuterAppend): UpItem {
+export function unreadableItem(base: ItemBase, inner: Bytes, fault: string | null): UpItem {
   const client: ClientMessage = {
     kind: "undecodable",
     lane: "session",
-    says: outer.fault === null ? noWords : [outer.fault],
+    says: fault === null ? noWords : [fault],
     detail: noDetail,
     fold: "",
     chars: 0,
     references: noReferences,
     carried: noBlobs,
   };
-  return itemOf(base, client, outer.inner, 0, noFaults, 0);
+  return itemOf(base, client, inner, 0, noFaults, 0);
 }
-
-const noFaults: readonly WireFault[] = Object.freeze([]);
 
 /** Written out field by field: objects that are spread together take twice the memory. */
 function itemOf(
@@ -121,7 +121,7 @@ function itemOf(
   faults: readonly WireFault[],
   unknownFields: number,
 ): UpItem {
-  return {
+  return compactUp({
     seqno: base.seqno,
     seqnoFrom: base.seqnoFrom,
     kind: client.kind,
@@ -144,7 +144,7 @@ function itemOf(
     digest: innerDigest(inner),
     order: base.order,
     append: base.append,
-  };
+  });
 }
 
 /** Also for the messages of a Run request. */

@@ -8,7 +8,7 @@ import { Downlink } from "./downlink.js";
 import { endStreamValue, readUnaryError } from "./end-stream.js";
 import { flag, int, sub, text } from "./fields.js";
 import type { Intake } from "./intake.js";
-import { clientItem } from "./intake-append.js";
+import { clientItem, unreadableItem } from "./intake-append.js";
 import { agentFamily } from "./paths.js";
 import { clientFacts, type DownCall, type RequestLog, requestType, responseTypeOf, timeoutMs } from "./request-log.js";
 import { readServer } from "./server-message.js";
@@ -46,7 +46,7 @@ function takeRequestId(call: Call, message: StreamMessage, intake: Intake): void
   if (down === null) return;
   down.requestFrames++;
   if (isEndStream(message)) down.requestEnds++;
-  if (id !== "") down.bodyIds.push(id);
+  if (id !== "") down.bodyIds = [...down.bodyIds, id];
   if (message.fault === "not-enveloped") intake.note({ code: "cursor.request-not-enveloped", place: message.place });
   if (decoded !== null) frame(call, message, message.body, REQUEST_ID, "request", intake);
 }
@@ -58,7 +58,7 @@ function takePollRequest(call: Call, message: StreamMessage, intake: Intake): vo
   const down = attachPoll(call, id, flag(decoded.value, "start_request"), intake);
   if (down === null) return;
   down.requestFrames++;
-  if (id !== "") down.bodyIds.push(id);
+  if (id !== "") down.bodyIds = [...down.bodyIds, id];
   frame(call, message, message.body, POLL_REQUEST, "poll", intake);
 }
 
@@ -86,10 +86,10 @@ function takeRunMessage(call: Call, message: StreamMessage, intake: Intake): voi
     intake.note({ code: "cursor.client-message-unreadable", place: message.place, detail: { fault: message.fault! } });
     if (!wasFrame(message)) return;
   }
-  const body = isWhole(message) ? message.body : noBytes;
-  const decoded = intake.reading.schemas.decode(CLIENT, body);
-  const item = clientItem(base, decoded, body, call, message, intake);
-  down.uplink.push(isWhole(message) ? item : { ...item, kind: "undecodable" });
+  const item = isWhole(message)
+    ? clientItem(base, intake.reading.schemas.decode(CLIENT, message.body), message.body, call, message, intake)
+    : unreadableItem(base, noBytes, message.fault);
+  down.uplink.push(item);
   intake.up(call.log!, item);
 }
 
@@ -162,7 +162,7 @@ export function takeGap(call: Call, event: Extract<StreamEvent, { kind: "gap" }>
   const place = new Place(mark.input, mark.first, mark.last, event.direction === "up" ? "request" : "response");
   const gap = { why, length: length ?? null, place };
   if (down === null) return;
-  if (event.direction === "up") down.upGaps.push({ ...gap, after: call.upMessages });
+  if (event.direction === "up") down.upGaps = [...down.upGaps, { ...gap, after: call.upMessages }];
   else down.downlink.gap(gap);
 }
 
@@ -232,10 +232,10 @@ function open(call: Call, log: RequestLog, intake: Intake): DownCall {
     place: new Place(exchange.mark.input, exchange.mark.first, exchange.mark.last),
     downlink: new Downlink(intake.reading),
     uplink: run ? [] : null,
-    bodyIds: [],
+    bodyIds: none,
     requestFrames: 0,
     requestEnds: 0,
-    upGaps: [],
+    upGaps: none,
     upEnd: null,
     responseSeen: false,
     status: null,
@@ -249,6 +249,8 @@ function open(call: Call, log: RequestLog, intake: Intake): DownCall {
   log.calls.push(down);
   return down;
 }
+
+const none: readonly never[] = Object.freeze([]);
 
 function frame(call: Call, message: StreamMessage, body: Bytes, type: string, kind: string, intake: Intake): void {
   intake.frame({ message, body, type, kind, channel: call.method.channel, says: [], log: call.log });

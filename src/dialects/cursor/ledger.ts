@@ -1,6 +1,5 @@
 /** All blobs of a session: who supplied them, who refers to them and as what, and what of them was never seen. */
 import { type Bytes, utf8 } from "../../core/bytes.js";
-import type { Place } from "../../core/place.js";
 import { type Printable, Sensitive } from "../../core/printable.js";
 import type { BlobLedger, BlobNode, BlobRow, Turn } from "../../model/conversation.js";
 import type { ProtoMessage } from "../../model/schema.js";
@@ -8,49 +7,38 @@ import { type BlobGraph, type Edge, isBlobId } from "./blob-graph.js";
 import { blobTree } from "./blob-tree.js";
 import { emptyDigest } from "./contents.js";
 import { sub } from "./fields.js";
-import type { CarriedBlob, RunFacts } from "./model.js";
+import type { RunFacts } from "./model.js";
+import { Names, Numbers } from "./numbers.js";
 import { type Reference, refers } from "./references.js";
 import { type Origin, Referrers } from "./referrers.js";
 import { sensitivity } from "./sensitivity.js";
+import { suppliedBy, suppliesOf } from "./supplies.js";
 import type { CursorTurn } from "./turn.js";
 import { CLIENT, JSON_MESSAGE, PREWARM, RUN_REQUEST, STATE, UNKNOWN_TYPE } from "./types.js";
 import type { UploadedBlob } from "./upload.js";
 
 /** Referrers and sources kept per blob: the first ones. */
 const referrersKept = 16;
-const sourcesKept = 16;
 
 export type Closure = { readonly closure: "closed" | "open" | "unverifiable"; readonly missing: readonly string[] };
 
-type Source = BlobRow["sources"][number];
-
-interface Supply {
-  readonly digest: string;
-  readonly size: number;
-  times: number;
-  sources: readonly Source[];
-}
-
-/** One id of the ledger. */
-interface Account {
-  readonly id: string;
-  /** Nearly always one: the content whose hash the id is. */
-  supply: Supply | null;
-  others: Supply[] | null;
-  /** Number of its last referrer, -1: none. */
-  referrer: number;
-  referrers: number;
-  type: string;
-  /** Named by a reference that is certainly one. */
-  wanted: boolean;
-}
-
 export class Blobs implements BlobLedger {
-  private readonly accounts = new Map<string, Account>();
+  /** Every id by number; what is known of it stands in the lists below. */
+  private readonly ids = new Names();
+  private readonly types = new Names();
+  private readonly typeIds = new Numbers();
+  /** Number of its last referrer, -1: none. */
+  private readonly lastReferrer = new Numbers();
+  private readonly referrerCounts = new Numbers();
+  /** 1: named by a reference that is certainly one. */
+  private readonly wanted = new Numbers();
   private turns: readonly CursorTurn[] = [];
+  private uploads: readonly UploadedBlob[] = [];
   private sentBytes = 0;
   private sentAgainBytes = 0;
   private carriedBytes = 0;
+  /** Made again when a report asks and the last one is gone: rows take more room than what they are made of. */
+  private made: WeakRef<readonly BlobRow[]> | null = null;
   private lastCarried: { readonly turn: CursorTurn; readonly ids: ReadonlySet<string> } | null = null;
   private readonly referrers = new Referrers();
 
@@ -64,15 +52,16 @@ export class Blobs implements BlobLedger {
   /** After the last message: every supply and every reference, in order of turns. */
   index(turns: readonly CursorTurn[], uploads: readonly UploadedBlob[]): void {
     this.turns = turns;
+    this.uploads = uploads;
     this.graph.forgetOpen();
-    for (const upload of uploads) this.supplyCarried(upload.blob, upload.requestId, upload.place);
-    for (const turn of turns) this.supplies(turn);
+    this.count();
     this.references(turns);
     for (const turn of turns) this.carriedBytes += this.carriedBy(turn);
   }
 
   typeOf(id: string): string {
-    return this.accounts.get(id)?.type ?? UNKNOWN_TYPE;
+    const n = this.ids.find(id);
+    return n === undefined ? UNKNOWN_TYPE : this.types.list[this.typeIds.at(n)]!;
   }
 
   /** Whether everything a state reaches is known; ids that the run request itself carried count as known to the server. */
@@ -95,9 +84,12 @@ export class Blobs implements BlobLedger {
   }
 
   get rows(): readonly BlobRow[] {
-    const out: BlobRow[] = [];
-    for (const account of this.accounts.values()) this.rowsOf(account, out);
-    return out;
+    let rows = this.made?.deref();
+    if (rows === undefined) {
+      rows = this.makeRows();
+      this.made = new WeakRef(rows);
+    }
+    return rows;
   }
 
   get totals(): BlobLedger["totals"] {
@@ -132,56 +124,27 @@ export class Blobs implements BlobLedger {
     });
   }
 
-  private account(id: string): Account {
-    let account = this.accounts.get(id);
-    if (account === undefined) {
-      account = { id, supply: null, others: null, referrer: -1, referrers: 0, type: UNKNOWN_TYPE, wanted: false };
-      this.accounts.set(id, account);
+  private number(id: string): number {
+    const n = this.ids.id(id);
+    if (n === this.typeIds.length) {
+      this.typeIds.push(this.types.id(UNKNOWN_TYPE));
+      this.lastReferrer.push(-1);
+      this.referrerCounts.push(0);
+      this.wanted.push(0);
     }
-    return account;
+    return n;
   }
 
-  private supply(id: string, digest: string, size: number, source: Source): void {
-    const account = this.account(id);
-    let supply = suppliesOf(account).find((known) => known.digest === digest);
-    this.sentBytes += size;
-    if (supply === undefined) {
-      // A literal of one element: a list that grows by push takes ten times the memory.
-      supply = { digest, size, times: 1, sources: [source] };
-      if (account.supply === null) account.supply = supply;
-      else account.others = [...(account.others ?? []), supply];
-    } else {
-      this.sentAgainBytes += size;
-      supply.times++;
-      if (supply.sources.length < sourcesKept) supply.sources = [...supply.sources, source];
-    }
-    this.graph.claim(id, digest);
-  }
-
-  private supplyCarried(blob: CarriedBlob, requestId: string | null, place: Place): void {
-    // An inline attachment stands beside its id in the request itself: to the server it is prefetched.
-    const via = blob.via === "upload" ? "upload" : "prefetched";
-    this.supply(blob.id, blob.digest, blob.size, { via, requestId, place });
-  }
-
-  private supplies(turn: CursorTurn): void {
-    const { requestId } = turn;
-    for (const item of turn.uplink) for (const blob of item.carried) this.supplyCarried(blob, requestId, item.place);
-    const { kv } = turn.pairs;
-    for (const op of kv) {
-      if (op.op === "set") {
-        if (op.ask.digest !== null)
-          this.supply(op.blobId, op.ask.digest, op.ask.size ?? 0, { via: "set", requestId, place: op.item.place });
-        continue;
-      }
-      for (const item of op.answers) {
-        if (item.detail.type === "kv" && item.detail.digest !== null)
-          this.supply(op.blobId, item.detail.digest, item.detail.size ?? 0, {
-            via: "get",
-            requestId,
-            place: item.place,
-          });
-      }
+  /** Numbers what was supplied, in order, and sums up what was sent and sent again. */
+  private count(): void {
+    const seen = new Set<string>();
+    for (const { id, digest, size } of suppliesOf(this.turns, this.uploads)) {
+      this.number(id);
+      this.graph.claim(id, digest);
+      this.sentBytes += size;
+      const content = id === digest ? id : `${id} ${digest}`;
+      if (seen.has(content)) this.sentAgainBytes += size;
+      else seen.add(content);
     }
   }
 
@@ -193,15 +156,17 @@ export class Blobs implements BlobLedger {
       const { id, target, sure } = edge;
       const supplied = this.graph.isSupplied(id);
       if (id === "" || (!sure && !supplied)) return;
-      const account = this.account(id);
-      if (account.type === UNKNOWN_TYPE) account.type = target;
-      if (sure) account.wanted = true;
-      const opens = supplied && isBlobId(id) && refers(target) && isFirst(seen, target, account.id);
-      if (account.referrers >= referrersKept && !opens) return;
-      const referrer = this.referrers.add(origin, edge.base, edge.key, account.referrer);
-      account.referrer = referrer;
-      account.referrers++;
-      if (opens) queue.push({ id: account.id, type: target, origin: { referrer } });
+      const n = this.number(id);
+      const named = this.ids.list[n]!;
+      if (this.types.list[this.typeIds.at(n)] === UNKNOWN_TYPE) this.typeIds.set(n, this.types.id(target));
+      if (sure) this.wanted.set(n, 1);
+      const opens = supplied && isBlobId(id) && refers(target) && isFirst(seen, target, named);
+      const before = this.referrerCounts.at(n);
+      if (before >= referrersKept && !opens) return;
+      const referrer = this.referrers.add(origin, edge.base, edge.key, this.lastReferrer.at(n));
+      this.lastReferrer.set(n, referrer);
+      this.referrerCounts.set(n, before + 1);
+      if (opens) queue.push({ id: named, type: target, origin: { referrer } });
     };
     for (const [t, turn] of turns.entries()) this.roots(turn, `turns[${t}]`, meet);
     for (let at = 0; at < queue.length; at++) {
@@ -226,35 +191,48 @@ export class Blobs implements BlobLedger {
     for (const item of turn.uplink) meetAll(item.references, { root: `${name}.up` }, meet);
   }
 
-  private rowsOf(account: Account, out: BlobRow[]): void {
-    const { id, type } = account;
-    const { referrers, graph } = this;
-    // Paths are put together when a report prints them.
-    const row = (
-      bytes: number | null,
-      hash: BlobRow["hash"],
-      sources: readonly Source[],
-      timesSent: number,
-    ): BlobRow => ({
-      id,
+  private makeRows(): readonly BlobRow[] {
+    const byId = suppliedBy(suppliesOf(this.turns, this.uploads));
+    const out: BlobRow[] = [];
+    for (const [n, id] of this.ids.list.entries()) {
+      const supplied = byId.get(id);
+      for (const { digest, size, sources, times } of supplied ?? [])
+        out.push(this.row(n, size, digest === id ? "match" : "mismatch", sources, times));
+      if (supplied === undefined) this.unsuppliedRow(n, id, out);
+    }
+    return out;
+  }
+
+  private unsuppliedRow(n: number, id: string, out: BlobRow[]): void {
+    const { graph } = this;
+    if (graph.reading.contents.fromStore(id)) {
+      const stored = [{ via: "store" as const, requestId: null, place: null }];
+      out.push(this.row(n, graph.size(id) ?? null, "match", stored, 0));
+    } else if (id === emptyDigest) out.push(this.row(n, 0, "match", [], 0));
+    else if (this.wanted.at(n) === 1) out.push(this.row(n, null, null, [], 0));
+  }
+
+  private row(
+    n: number,
+    bytes: number | null,
+    hash: BlobRow["hash"],
+    sources: BlobRow["sources"],
+    timesSent: number,
+  ): BlobRow {
+    const { referrers, lastReferrer } = this;
+    const type = this.types.list[this.typeIds.at(n)]!;
+    return {
+      id: this.ids.list[n]!,
       bytes,
       hash,
       type,
       sources,
+      // Paths are put together when a report prints them.
       get referrers() {
-        return referrers.paths(account.referrer);
+        return referrers.paths(lastReferrer.at(n));
       },
       timesSent,
-    });
-    for (const supply of suppliesOf(account)) {
-      const hash = supply.digest === id ? "match" : "mismatch";
-      out.push(row(supply.size, hash, supply.sources, supply.times));
-    }
-    if (account.supply !== null) return;
-    if (graph.reading.contents.fromStore(id)) {
-      out.push(row(graph.size(id) ?? null, "match", [{ via: "store", requestId: null, place: null }], 0));
-    } else if (id === emptyDigest) out.push(row(0, "match", [], 0));
-    else if (account.wanted) out.push(row(null, null, [], 0));
+    };
   }
 
   /** Bytes that this turn's request named by id and did not send: direct references, with what their turns hold. */
@@ -287,13 +265,6 @@ interface Opened {
   readonly id: string;
   readonly type: string;
   readonly origin: Origin;
-}
-
-const noSupplies: readonly Supply[] = Object.freeze([]);
-
-function suppliesOf(account: Account): readonly Supply[] {
-  if (account.supply === null) return noSupplies;
-  return account.others === null ? [account.supply] : [account.supply, ...account.others];
 }
 
 function isFirst(seen: Map<string, Set<string>>, type: string, id: string): boolean {

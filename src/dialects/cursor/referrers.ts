@@ -2,40 +2,8 @@
  * Who refers to which blob, as numbers: a conversation of many turns has millions of references, each blob keeps the first few. A path
  * is put together when it is printed.
  */
+import { Names, Numbers } from "./numbers.js";
 import type { PathKey } from "./references.js";
-
-/** A growing list of 32-bit numbers. */
-class Numbers {
-  private data = new Int32Array(1024);
-  length = 0;
-
-  push(value: number): void {
-    if (this.length === this.data.length) {
-      const more = new Int32Array(this.data.length * 2);
-      more.set(this.data);
-      this.data = more;
-    }
-    this.data[this.length++] = value;
-  }
-
-  at(index: number): number {
-    return this.data[index]!;
-  }
-}
-
-class Names {
-  private readonly ids = new Map<string, number>();
-  readonly list: string[] = [];
-
-  id(name: string): number {
-    let id = this.ids.get(name);
-    if (id === undefined) {
-      id = this.list.push(name) - 1;
-      this.ids.set(name, id);
-    }
-    return id;
-  }
-}
 
 /** Where a reference stands: in a root message, or in a blob that was itself met by a reference. */
 export type Origin = { readonly root: string } | { readonly referrer: number };

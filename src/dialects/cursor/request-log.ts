@@ -40,11 +40,11 @@ export interface DownCall {
   /** Client messages of a Run; null in the split modes. */
   readonly uplink: UpItem[] | null;
   /** Request ids in the request's envelopes; one in the split mode. */
-  readonly bodyIds: string[];
+  bodyIds: readonly string[];
   /** Envelopes of the request, and how many of them were EndStream. */
   requestFrames: number;
   requestEnds: number;
-  readonly upGaps: GapFact[];
+  upGaps: readonly GapFact[];
   /** How the request's side ended; null: not seen. */
   upEnd: { readonly reason: string; readonly by: "client" | "server" | null; readonly when: When } | null;
   responseSeen: boolean;

@@ -41,45 +41,57 @@ export class Examples<T> {
   }
 }
 
+const empty: Examples<never> = Object.freeze(new Examples<never>());
+
+/** Nearly every stream is sound: a list is made when it has something to hold. */
 export class StreamFaults {
   /** Framing and compression (T03, T09). */
-  readonly stream = new Examples<StreamFault>();
+  stream: Examples<StreamFault> = empty;
   /** Reserved flag bits (T04). */
-  readonly reserved = new Examples<FrameNote>();
+  reserved: Examples<FrameNote> = empty;
   /** Compressed although short (T10). */
-  readonly shortCompressed = new Examples<FrameNote>();
+  shortCompressed: Examples<FrameNote> = empty;
   /** JSON text in a frame that should carry a message (T17). */
-  readonly jsonText = new Examples<FrameNote>();
+  jsonText: Examples<FrameNote> = empty;
   /** Faults of the wire format (T14). */
-  readonly decoding = new Examples<DecodeNote>();
+  decoding: Examples<DecodeNote> = empty;
   /** No branch, several branches, or one that the schema does not have (T15). */
-  readonly branches = new Examples<FrameNote & { readonly count: number }>();
+  branches: Examples<FrameNote & { readonly count: number }> = empty;
   /** A branch inside the branch that the schema does not have. */
-  readonly newer = new Examples<FrameNote>();
+  newer: Examples<FrameNote> = empty;
   /** Frames with fields that the schema does not have. */
-  readonly unknown = new Examples<FrameNote>();
+  unknown: Examples<FrameNote> = empty;
   compressed = 0;
 
   add(fault: StreamFault): void {
-    this.stream.add(fault);
+    this.stream = more(this.stream, fault);
   }
 
   frame(message: StreamMessage, ordinal: number): void {
-    if ((message.flags & 0xfc) !== 0) this.reserved.add(note(message, ordinal, ""));
+    if ((message.flags & 0xfc) !== 0) this.reserved = more(this.reserved, note(message, ordinal, ""));
     if ((message.flags & 1) === 0) return;
     this.compressed++;
-    if (message.fault === null && message.body.length < 1024) this.shortCompressed.add(note(message, ordinal, ""));
+    if (message.fault === null && message.body.length < 1024)
+      this.shortCompressed = more(this.shortCompressed, note(message, ordinal, ""));
   }
 
   message(message: StreamMessage, decoded: Decoded, branches: number, kind: string, ordinal: number): void {
     const { body } = message;
-    if (body.length >= 2 && body[0] === 0x7b && body[1] === 0x22) this.jsonText.add(note(message, ordinal, kind));
-    if (decoded.faults.length > 0) this.decoding.add({ place: message.place, ordinal, kind, faults: decoded.faults });
+    if (body.length >= 2 && body[0] === 0x7b && body[1] === 0x22)
+      this.jsonText = more(this.jsonText, note(message, ordinal, kind));
+    if (decoded.faults.length > 0)
+      this.decoding = more(this.decoding, { place: message.place, ordinal, kind, faults: decoded.faults });
     if (branches !== 1 && kind !== "ttft_breakdown")
-      this.branches.add({ ...note(message, ordinal, kind), count: branches });
-    if (kind.includes(".unknown:")) this.newer.add(note(message, ordinal, kind));
-    if (decoded.unknownCount > 0) this.unknown.add(note(message, ordinal, kind));
+      this.branches = more(this.branches, { ...note(message, ordinal, kind), count: branches });
+    if (kind.includes(".unknown:")) this.newer = more(this.newer, note(message, ordinal, kind));
+    if (decoded.unknownCount > 0) this.unknown = more(this.unknown, note(message, ordinal, kind));
   }
+}
+
+function more<T>(list: Examples<T>, item: T): Examples<T> {
+  const grown = list === empty ? new Examples<T>() : list;
+  grown.add(item);
+  return grown;
 }
 
 function note(message: StreamMessage, ordinal: number, kind: string): FrameNote {

@@ -14,8 +14,8 @@ export interface TextPart {
 export class SpilledText {
   private pieces: string[] = [];
   private pending = 0;
-  private readonly chunks: (string | number)[] = [];
-  private readonly parts_: { stepId: number | null; chars: number }[] = [];
+  private chunks: readonly (string | number)[] = [];
+  private parts_: { stepId: number | null; chars: number }[] = [];
   chars = 0;
 
   constructor(private readonly store: BlobStore) {}
@@ -26,6 +26,7 @@ export class SpilledText {
     this.chars += text.length;
     const last = this.parts_[this.parts_.length - 1];
     if (last !== undefined && last.stepId === stepId) last.chars += text.length;
+    else if (last === undefined) this.parts_ = [{ stepId, chars: text.length }];
     else this.parts_.push({ stepId, chars: text.length });
     if (this.pending > 256 * 1024) this.close();
   }
@@ -36,7 +37,8 @@ export class SpilledText {
     const joined = this.pieces.join("");
     this.pieces = [];
     this.pending = 0;
-    this.chunks.push(joined.length > keptChars ? this.store.put(utf8Bytes(joined)) : Buffer.from(joined).toString());
+    const chunk = joined.length > keptChars ? this.store.put(utf8Bytes(joined)) : Buffer.from(joined).toString();
+    this.chunks = [...this.chunks, chunk];
   }
 
   read(): string {

@@ -12,8 +12,9 @@ export function idsOf(message: ProtoMessage | undefined, field: string): readonl
   return listOf(message, field).map((value) => (value instanceof Uint8Array ? hex(value) : ""));
 }
 
-/** Decoded once per checkpoint: a rule asks for several. */
-const states = new WeakMap<Checkpoint, ProtoMessage>();
+/** The last few: the rules of a turn ask for its states, and for the last one of the turn before. */
+const states = new Map<Checkpoint, ProtoMessage>();
+const statesKept = 16;
 
 export function stateAt(turn: CursorTurn, checkpoint: Checkpoint): ProtoMessage {
   let state = states.get(checkpoint);
@@ -22,6 +23,7 @@ export function stateAt(turn: CursorTurn, checkpoint: Checkpoint): ProtoMessage 
     // Only small states are worth keeping: a long conversation has many large ones.
     if (listOf(state, "turns").length + listOf(state, "root_prompt_messages_json").length < 512)
       states.set(checkpoint, state);
+    if (states.size > statesKept) states.delete(states.keys().next().value!);
   }
   return state;
 }
