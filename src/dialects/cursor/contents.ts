@@ -2,15 +2,9 @@
 import { createHash } from "node:crypto";
 import type { Bytes } from "../../core/bytes.js";
 import type { BlobStore } from "../../model/dialect.js";
+import { Names, Numbers } from "./numbers.js";
 
 export const emptyDigest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-
-export interface Content {
-  /** The one copy of its name. */
-  readonly digest: string;
-  readonly handle: number;
-  readonly size: number;
-}
 
 export interface Contents {
   /** Keeps the bytes and names them by digest (hex). */
@@ -39,7 +33,10 @@ export function contents(store: BlobStore, stored: Stored = () => undefined): Co
 }
 
 class Store implements Contents {
-  private readonly known = new Map<string, Content>();
+  /** Digests by number. */
+  private readonly known = new Names();
+  private readonly handles = new Numbers();
+  private readonly sizes = new Numbers();
   private readonly onDisk = new Set<string>();
   private readonly asked = new Set<string>();
 
@@ -50,21 +47,25 @@ class Store implements Contents {
 
   put(bytes: Bytes): string {
     const digest = digestOf(bytes);
-    this.onDisk.delete(digest);
-    const known = this.known.get(digest);
-    if (known !== undefined) return known.digest;
-    this.known.set(digest, { digest, handle: this.store.put(bytes), size: bytes.length });
-    return digest;
+    const n = this.known.id(digest);
+    if (n === this.handles.length) {
+      this.handles.push(this.store.put(bytes));
+      this.sizes.push(bytes.length);
+    }
+    if (this.onDisk.size > 0) this.onDisk.delete(digest);
+    // The one copy of its name.
+    return this.known.list[n]!;
   }
 
   get(digest: string): Bytes | undefined {
-    const content = this.content(digest);
-    if (content !== undefined) return this.store.get(content.handle);
+    const n = this.find(digest);
+    if (n !== undefined) return this.store.get(this.handles.at(n));
     return digest === emptyDigest ? new Uint8Array(0) : undefined;
   }
 
   size(digest: string): number | undefined {
-    return this.content(digest)?.size ?? (digest === emptyDigest ? 0 : undefined);
+    const n = this.find(digest);
+    return n !== undefined ? this.sizes.at(n) : digest === emptyDigest ? 0 : undefined;
   }
 
   fromStore(digest: string): boolean {
@@ -72,14 +73,14 @@ class Store implements Contents {
   }
 
   /** What the capture never showed may be in a store; only content that has its id as hash is taken. */
-  private content(digest: string): Content | undefined {
-    const known = this.known.get(digest);
+  private find(digest: string): number | undefined {
+    const known = this.known.find(digest);
     if (known !== undefined || this.asked.has(digest) || digest === emptyDigest) return known;
     this.asked.add(digest);
     const bytes = this.stored(digest);
     if (bytes === undefined || digestOf(bytes) !== digest) return undefined;
     this.put(bytes);
     this.onDisk.add(digest);
-    return this.known.get(digest);
+    return this.known.find(digest);
   }
 }
