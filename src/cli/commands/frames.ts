@@ -42,11 +42,17 @@ export async function run(call: Call): Promise<number> {
     },
   });
   try {
+    // A reader of the output must be able to tell "nothing was there" from "nothing arrived".
+    if (n === 0 && analysis.unreadable.length === 0) output.write(emptyLine(call.options.format === "ndjson"));
     output.close();
     return complain(call, analysis, view, { diagnosticsShown: false });
   } finally {
     analysis.close();
   }
+}
+
+function emptyLine(ndjson: boolean): string {
+  return ndjson ? `${JSON.stringify({ n: 0, kind: "none", frames: 0 })}\n` : "no message of a known protocol\n";
 }
 
 function namesOf(call: Call, from: Reading): readonly string[] {
