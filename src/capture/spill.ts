@@ -4,14 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Bytes, keep } from "../core/bytes.js";
 
-interface Spilled {
-  readonly offset: number;
-  readonly length: number;
-}
+/** Small bodies share a block: an array of its own costs more than most of them hold. */
+const blockBytes = 256 * 1024;
 
 /** Keeps what is put and gives it back by handle; `close` removes the file. */
 export class SpillStore {
-  private readonly held: (Bytes | Spilled)[] = [];
+  /** Where each body lies: number of its block, -1 for the file; then offset and length. */
+  private readonly blockOf = new Numbers();
+  private readonly offsets = new Numbers();
+  private readonly lengths = new Numbers();
+  private readonly blocks: Bytes[] = [];
+  /** Bytes used of the last shared block, and its number; -1 before the first. */
+  private used = 0;
+  private shared = -1;
   private memory = 0;
   private file: { readonly fd: number; readonly folder: string } | undefined;
   private written = 0;
@@ -20,23 +25,40 @@ export class SpillStore {
   constructor(private readonly memoryBytes: number) {}
 
   put(bytes: Bytes): number {
-    if (this.memory + bytes.length <= this.memoryBytes) {
-      this.memory += bytes.length;
-      this.held.push(keep(bytes));
-    } else {
-      this.held.push(this.spill(bytes));
-    }
-    return this.held.length - 1;
+    if (this.memory + bytes.length > this.memoryBytes) this.place(-1, this.spill(bytes), bytes.length);
+    else if (bytes.length > blockBytes / 8) this.place(this.blocks.push(keep(bytes)) - 1, 0, bytes.length);
+    else this.share(bytes);
+    return this.lengths.length - 1;
   }
 
   get(handle: number): Bytes {
-    const entry = this.held[handle];
-    if (entry === undefined) return new Uint8Array(0);
-    if (entry instanceof Uint8Array) return entry;
-    const out = new Uint8Array(entry.length);
+    if (handle < 0 || handle >= this.lengths.length) return new Uint8Array(0);
+    const [block, offset, length] = [this.blockOf.at(handle), this.offsets.at(handle), this.lengths.at(handle)];
+    return block >= 0 ? this.blocks[block]!.subarray(offset, offset + length) : this.read(offset, length);
+  }
+
+  private place(block: number, offset: number, length: number): void {
+    this.blockOf.push(block);
+    this.offsets.push(offset);
+    this.lengths.push(length);
+    if (block >= 0) this.memory += length;
+  }
+
+  private share(bytes: Bytes): void {
+    if (this.shared < 0 || this.used + bytes.length > blockBytes) {
+      this.shared = this.blocks.push(new Uint8Array(blockBytes)) - 1;
+      this.used = 0;
+    }
+    this.blocks[this.shared]!.set(bytes, this.used);
+    this.place(this.shared, this.used, bytes.length);
+    this.used += bytes.length;
+  }
+
+  private read(offset: number, length: number): Bytes {
+    const out = new Uint8Array(length);
     let at = 0;
-    while (this.file !== undefined && at < out.length) {
-      const count = readSync(this.file.fd, out, at, out.length - at, entry.offset + at);
+    while (this.file !== undefined && at < length) {
+      const count = readSync(this.file.fd, out, at, length - at, offset + at);
       if (count === 0) break;
       at += count;
     }
@@ -53,7 +75,7 @@ export class SpillStore {
 
   private readonly onExit = (): void => this.close();
 
-  private spill(bytes: Bytes): Spilled {
+  private spill(bytes: Bytes): number {
     if (this.file === undefined) {
       const folder = mkdtempSync(join(tmpdir(), "cursor-wire-"));
       this.file = { fd: openSync(join(folder, "blobs"), "wx+", 0o600), folder };
@@ -67,8 +89,27 @@ export class SpillStore {
     }
     let at = 0;
     while (at < bytes.length) at += writeSync(this.file.fd, bytes, at, bytes.length - at, this.written + at);
-    const spilled = { offset: this.written, length: bytes.length };
+    const offset = this.written;
     this.written += bytes.length;
-    return spilled;
+    return offset;
+  }
+}
+
+/** A growing list of numbers below 2^53, eight bytes each. */
+class Numbers {
+  private data = new Float64Array(64);
+  length = 0;
+
+  push(value: number): void {
+    if (this.length === this.data.length) {
+      const more = new Float64Array(this.data.length * 2);
+      more.set(this.data);
+      this.data = more;
+    }
+    this.data[this.length++] = value;
+  }
+
+  at(index: number): number {
+    return this.data[index]!;
   }
 }

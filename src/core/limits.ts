@@ -52,7 +52,7 @@ export const defaultLimits: Limits = Object.freeze({
   harEntryBytes: 64 * MiB,
   harBodyBytes: 4096 * MiB,
   nesting: 100,
-  conversationBytes: 64 * MiB,
+  conversationBytes: 16 * MiB,
   recordBytes: 16 * MiB,
   diagnosticPlaces: 8,
 });

@@ -7,7 +7,7 @@ import { type BodyReader, bodyReader } from "../decode/bodies.js";
 import type { Dialect, Session, Sight } from "../model/dialect.js";
 import type { Direction, Exchange, Headers, RequestHead, ResponseHead, StreamEvent } from "../model/exchange.js";
 import type { Framing, SessionInput } from "../model/message.js";
-import type { ExchangeRow } from "../model/report.js";
+import type { BodySummary, ExchangeRow } from "../model/report.js";
 import { looksLike, unclaimedFraming } from "./looks.js";
 import type { RouterContext } from "./router.js";
 
@@ -74,8 +74,8 @@ export class Route {
       status: this.response === null || this.response.status === 0 ? null : this.response.status,
       dialect: this.claim?.dialect.name ?? null,
       looks: looksLike(exchange, this.response, this.sawFrames),
-      up: this.readers.up?.summary() ?? { bytes: 0, sha256: null },
-      down: this.readers.down?.summary() ?? { bytes: 0, sha256: null },
+      up: summaryOf(this.readers.up),
+      down: summaryOf(this.readers.down),
       messages: this.messages,
       end: this.reason,
       opened: exchange.opened,
@@ -208,21 +208,36 @@ export class Route {
   }
 }
 
-const shared = new Map<string, string>();
+const nothing: BodySummary = Object.freeze({ bytes: 0, sha256: null });
 
-/** One copy of a text that many rows repeat; its own memory, not a slice of a longer text. */
-function once(text: string): string {
-  let known = shared.get(text);
-  if (known === undefined) {
-    known = Buffer.from(text, "utf8").toString("utf8");
-    if (shared.size < 65_536) shared.set(known, known);
-  }
-  return known;
+/** Most rows of a capture have no body on one side. */
+function summaryOf(reader: BodyReader | null): BodySummary {
+  const summary = reader?.summary();
+  return summary === undefined || (summary.bytes === 0 && summary.sha256 === null) ? nothing : summary;
 }
 
-/** Rows outlive their exchange by the whole capture: no list of exchanges prints headers. */
+const heads = new Map<string, RequestHead>();
+const headsKept = 4096;
+const noHeaders: Headers = Object.freeze([]);
+
+/** Rows outlive their exchange by the whole capture: no list of exchanges prints headers, and equal lines are kept once. */
 function lean(request: RequestHead | null): RequestHead | null {
   if (request === null) return null;
   const { method, authority, scheme, path, version } = request;
-  return { method, authority: once(authority), scheme, path: once(path), version, headers: [] };
+  const key = [method, authority, scheme, path, version].join(" ");
+  let head = heads.get(key);
+  if (head === undefined) {
+    // Texts of their own memory, not slices of a longer one.
+    const own = (text: string) => Buffer.from(text, "utf8").toString("utf8");
+    head = {
+      method: own(method),
+      authority: own(authority),
+      scheme: own(scheme),
+      path: own(path),
+      version,
+      headers: noHeaders,
+    };
+    if (heads.size < headsKept) heads.set(own(key), head);
+  }
+  return head;
 }

@@ -10,7 +10,7 @@ import type { Evidence } from "../../model/exchange.js";
 import type { StreamMessage } from "../../model/message.js";
 import type { Decoded } from "../../model/schema.js";
 import { readEndStream } from "./end-stream.js";
-import { flat } from "./fields.js";
+import { appended, flat } from "./fields.js";
 import { shortened } from "./format.js";
 import { compactDown } from "./items.js";
 import { branchCount } from "./kinds.js";
@@ -96,7 +96,7 @@ export class Downlink {
   endStream(message: StreamMessage): EndStream {
     const ordinal = this.counted(message);
     const end = readEndStream(message.body, this.reading.schemas);
-    this.ends = [...this.ends, { ordinal, end, place: message.place }];
+    this.ends = appended(this.ends, { ordinal, end, place: message.place });
     this.folds?.clear();
     this.items.push(compactDown(this.item(message, endStreamPart(end), ordinal, false)));
     return end;
@@ -140,7 +140,7 @@ export class Downlink {
     frames.byFlags.set(message.flags, (frames.byFlags.get(message.flags) ?? 0) + 1);
     frames.wireBytes += message.wireBytes;
     frames.bodyBytes += message.body.length;
-    if (!this.evidence.includes(message.evidence)) this.evidence = [...this.evidence, message.evidence];
+    if (!this.evidence.includes(message.evidence)) this.evidence = appended(this.evidence, message.evidence);
     this.sign(message);
     this.tick(message);
     this.faults.frame(message, ordinal);

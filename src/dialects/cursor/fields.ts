@@ -66,6 +66,11 @@ export function mapOf(
 
 const emptyMap: ReadonlyMap<string | number | bigint | boolean, ProtoValue> = new Map();
 
+/** One more at the end. Lists that nearly always hold one thing: a literal of one takes a tenth of the room of a pushed one. */
+export function appended<T>(list: readonly T[], item: T): readonly T[] {
+  return list.length === 0 ? [item] : [...list, item];
+}
+
 /** A copy that pins no longer text or buffer. */
 export function flat(value: string): string {
   return Buffer.from(value, "utf8").toString("utf8");

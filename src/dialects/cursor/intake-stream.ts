@@ -6,7 +6,7 @@ import type { StreamMessage } from "../../model/message.js";
 import type { Call } from "./call.js";
 import { Downlink } from "./downlink.js";
 import { endStreamValue, readUnaryError } from "./end-stream.js";
-import { flag, int, sub, text } from "./fields.js";
+import { appended, flag, int, sub, text } from "./fields.js";
 import type { Intake } from "./intake.js";
 import { clientItem, unreadableItem } from "./intake-append.js";
 import { agentFamily } from "./paths.js";
@@ -46,7 +46,7 @@ function takeRequestId(call: Call, message: StreamMessage, intake: Intake): void
   if (down === null) return;
   down.requestFrames++;
   if (isEndStream(message)) down.requestEnds++;
-  if (id !== "") down.bodyIds = [...down.bodyIds, id];
+  if (id !== "") down.bodyIds = appended(down.bodyIds, id);
   if (message.fault === "not-enveloped") intake.note({ code: "cursor.request-not-enveloped", place: message.place });
   if (decoded !== null) frame(call, message, message.body, REQUEST_ID, "request", intake);
 }
@@ -58,7 +58,7 @@ function takePollRequest(call: Call, message: StreamMessage, intake: Intake): vo
   const down = attachPoll(call, id, flag(decoded.value, "start_request"), intake);
   if (down === null) return;
   down.requestFrames++;
-  if (id !== "") down.bodyIds = [...down.bodyIds, id];
+  if (id !== "") down.bodyIds = appended(down.bodyIds, id);
   frame(call, message, message.body, POLL_REQUEST, "poll", intake);
 }
 
@@ -162,7 +162,7 @@ export function takeGap(call: Call, event: Extract<StreamEvent, { kind: "gap" }>
   const place = new Place(mark.input, mark.first, mark.last, event.direction === "up" ? "request" : "response");
   const gap = { why, length: length ?? null, place };
   if (down === null) return;
-  if (event.direction === "up") down.upGaps = [...down.upGaps, { ...gap, after: call.upMessages }];
+  if (event.direction === "up") down.upGaps = appended(down.upGaps, { ...gap, after: call.upMessages });
   else down.downlink.gap(gap);
 }
 

@@ -1,6 +1,7 @@
 /** Text that arrives in deltas: gathered by step, then kept outside of memory where it is long. */
 import { utf8, utf8Bytes } from "../../core/bytes.js";
 import type { BlobStore } from "../../model/dialect.js";
+import { appended } from "./fields.js";
 
 /** Shorter texts stay where they are. */
 const keptChars = 512;
@@ -38,7 +39,7 @@ export class SpilledText {
     this.pieces = [];
     this.pending = 0;
     const chunk = joined.length > keptChars ? this.store.put(utf8Bytes(joined)) : Buffer.from(joined).toString();
-    this.chunks = [...this.chunks, chunk];
+    this.chunks = appended(this.chunks, chunk);
   }
 
   read(): string {
