@@ -91,6 +91,8 @@ function* serverErrors(exchanges: readonly ExchangeRow[]): Generator<Verdict> {
 }
 
 function* silences(turn: Turn): Generator<Verdict> {
+  // Working out the steps costs as much as all other rules together.
+  if (turn.durationMs !== null && turn.durationMs < silenceMs) return;
   let last: Step | undefined;
   for (const step of turn.steps) {
     if (!isKnown(step.when) || !isExact(step.when) || !isExact(step.until)) continue;

@@ -124,6 +124,7 @@ describe("generic rules", () => {
 
   it("counts long silences where times are exact", () => {
     const quiet = turn({
+      durationMs: 66_000,
       steps: [step({ ms: 0, kind: "a" }), step({ ms: 65_000, kind: "b" }), step({ ms: 66_000, kind: "c" })],
     });
     const { findings } = run([

@@ -5,6 +5,7 @@
 import { type Bytes, hex } from "../../core/bytes.js";
 import type { ProtoMessage } from "../../model/schema.js";
 import { emptyDigest } from "./contents.js";
+import { Recent } from "./recent.js";
 import { type PathKey, refers, walkReferences } from "./references.js";
 import type { Reading } from "./server-message.js";
 
@@ -24,6 +25,11 @@ export interface BlobProblem {
 }
 
 const none: readonly string[] = Object.freeze([]);
+const noEdges: readonly Edge[] = Object.freeze([]);
+
+/** Decoded blobs that are kept for the next rule: how many, and up to which size. */
+const keptBlobs = 256;
+const keptBytes = 16_384;
 
 export function isBlobId(id: string): boolean {
   return id.length === 64;
@@ -34,6 +40,8 @@ export class BlobGraph {
   private readonly claimed = new Map<string, string>();
   private readonly memo = new Map<string, Map<string, readonly string[]>>();
   private readonly problems_ = new Map<string, BlobProblem>();
+  private readonly messages = new Recent<string, ProtoMessage>(keptBlobs);
+  private readonly below = new Recent<string, readonly Edge[]>(keptBlobs);
 
   constructor(readonly reading: Reading) {}
 
@@ -65,8 +73,13 @@ export class BlobGraph {
   /** The blob decoded as a message of this type; undefined where it was never supplied or the type is none. */
   message(id: string, type: string): ProtoMessage | undefined {
     const { schemas } = this.reading;
+    const key = `${type} ${id}`;
+    const known = this.messages.get(key);
+    if (known !== undefined) return known;
     const bytes = schemas.has(type) ? this.content(id) : undefined;
-    return bytes === undefined ? undefined : schemas.decode(type, bytes).value;
+    if (bytes === undefined) return undefined;
+    const { value } = schemas.decode(type, bytes);
+    return bytes.length <= keptBytes ? this.messages.set(key, value) : value;
   }
 
   edges(type: string, message: ProtoMessage): Edge[] {
@@ -80,15 +93,19 @@ export class BlobGraph {
 
   /** References inside a supplied blob; empty for one that is a leaf or was never supplied. */
   children(id: string, type: string): readonly Edge[] {
-    if (!refers(type)) return [];
+    if (!refers(type)) return noEdges;
+    const key = `${type} ${id}`;
+    const known = this.below.get(key);
+    if (known !== undefined) return known;
     const bytes = this.content(id);
-    if (bytes === undefined) return [];
+    if (bytes === undefined) return noEdges;
     const decoded = this.reading.schemas.decode(type, bytes);
     const fault = decoded.faults.find((found) => found.what !== "bad-utf8");
     if (fault !== undefined && !this.problems_.has(id)) {
       this.problems_.set(id, { id, type, fault: `${fault.what} at byte ${fault.offset}` });
     }
-    return this.edges(type, decoded.value);
+    const edges = this.edges(type, decoded.value);
+    return bytes.length <= keptBytes ? this.below.set(key, edges.length === 0 ? noEdges : edges) : edges;
   }
 
   /** Blobs that do not decode as what their referrer says, among those walked so far. */
@@ -103,6 +120,8 @@ export class BlobGraph {
 
   /** Forgets what later blobs may change: only complete subtrees stay remembered. */
   forgetOpen(): void {
+    this.messages.clear();
+    this.below.clear();
     for (const results of this.memo.values()) {
       for (const [id, missing] of results) if (missing.length > 0) results.delete(id);
     }

@@ -92,6 +92,7 @@ export class CursorTurn implements Turn {
   index = 0;
   attempt = 0;
   retryOf: string | null = null;
+  private checkpoints_: readonly Checkpoint[] | null = null;
 
   constructor(
     readonly epoch: Epoch,
@@ -161,7 +162,8 @@ export class CursorTurn implements Turn {
   }
 
   get checkpoints(): readonly Checkpoint[] {
-    return this.down.flatMap(({ detail }) => (detail.type === "checkpoint" ? [detail.checkpoint] : []));
+    this.checkpoints_ ??= this.down.flatMap(({ detail }) => (detail.type === "checkpoint" ? [detail.checkpoint] : []));
+    return this.checkpoints_;
   }
 
   state(checkpoint: Checkpoint): ProtoMessage {

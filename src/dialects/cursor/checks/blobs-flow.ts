@@ -96,19 +96,25 @@ function* resolvable(turn: CursorTurn, ops: readonly KvOp[], model: CursorModel)
     return;
   }
   const { graph } = turn.services.blobs;
+  const wanted = new Set<string>();
+  for (const { blobId } of asked)
+    if (firstSet(model, turn.conversationId ?? "", blobId) === undefined) wanted.add(blobId);
   const referenced = new Set<string>();
-  const queue = graph.edges(request.type, request.message).map((edge) => ({ id: edge.id, type: edge.target }));
+  // The newest turns last: what is read is mostly in them, and the walk ends once all of it is found.
+  const stack = graph.edges(request.type, request.message).map((edge) => ({ id: edge.id, type: edge.target }));
+  for (const { id } of stack) wanted.delete(id);
   // Below a node that the capture never shows there may be a reference to anything.
   let blind = false;
-  for (let at = 0; at < queue.length; at++) {
-    const node = queue[at]!;
+  while (stack.length > 0 && wanted.size > 0) {
+    const node = stack.pop()!;
     if (referenced.has(node.id)) continue;
     referenced.add(node.id);
+    wanted.delete(node.id);
     if (refers(node.type) && !graph.isSupplied(node.id)) blind = true;
-    for (const edge of graph.children(node.id, node.type)) queue.push({ id: edge.id, type: edge.target });
+    for (const edge of graph.children(node.id, node.type)) stack.push({ id: edge.id, type: edge.target });
   }
   for (const op of asked) {
-    if (referenced.has(op.blobId) || firstSet(model, turn.conversationId ?? "", op.blobId) !== undefined) continue;
+    if (!wanted.has(op.blobId)) continue;
     if (blind) {
       yield { why: "the state carries blobs that the capture never shows" };
       continue;

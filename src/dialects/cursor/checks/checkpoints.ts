@@ -36,7 +36,7 @@ export function* acknowledged(turn: CursorTurn, checkpoints: readonly Checkpoint
   for (const op of turn.pairs.kv) if (op.op === "set" && !ops.has(op.blobId)) ops.set(op.blobId, op);
   const judged = new Set<string>();
   for (const [n, checkpoint] of checkpoints.entries()) {
-    for (const id of reachedOwn(turn, stateAt(turn, checkpoint), sets)) {
+    for (const id of reachedOwn(turn, checkpoint)) {
       if (judged.has(id)) continue;
       judged.add(id);
       const fault = publishedTooEarly(turn, checkpoint, ops.get(id)!);
@@ -350,7 +350,7 @@ export function* superseded(turn: CursorTurn, checkpoints: readonly Checkpoint[]
     yield { why: sets.size === 0 ? "this run sets no blob" : "the run did not complete" };
     return;
   }
-  const reached = reachedOwn(turn, stateAt(turn, checkpoints.at(-1)!), sets);
+  const reached = reachedOwn(turn, checkpoints.at(-1)!);
   const left = [...sets.keys()].filter((id) => !reached.has(id));
   if (left.length === 0) return;
   yield {

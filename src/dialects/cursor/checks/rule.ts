@@ -39,13 +39,18 @@ export function isViolated(judgement: Judgement): judgement is Violated {
   return "says" in judgement;
 }
 
-export function verdictsOf(rule: CursorRule, turn: CursorTurn | null, judgements: Iterable<Judgement>): Verdict[] {
-  const out: Verdict[] = [];
+export function* verdictsOf(
+  rule: CursorRule,
+  turn: CursorTurn | null,
+  judgements: Iterable<Judgement>,
+): Generator<Verdict> {
+  let silent = true;
   for (const judgement of judgements) {
-    if (isViolated(judgement)) out.push(violation(rule, turn, judgement));
-    else out.push({ rule: rule.id, verdict: "not-checkable", turn, why: judgement.why });
+    silent = false;
+    if (isViolated(judgement)) yield violation(rule, turn, judgement);
+    else yield { rule: rule.id, verdict: "not-checkable", turn, why: judgement.why };
   }
-  return out.length > 0 ? out : [{ rule: rule.id, verdict: "holds", turn }];
+  if (silent) yield { rule: rule.id, verdict: "holds", turn };
 }
 
 function violation(rule: CursorRule, turn: CursorTurn | null, found: Violated): Verdict {

@@ -4,6 +4,7 @@ import type { ProtoMessage, ProtoValue } from "../../../model/schema.js";
 import { isBlobId } from "../blob-graph.js";
 import { isMessage, listOf, sub } from "../fields.js";
 import type { Checkpoint } from "../model.js";
+import { Recent } from "../recent.js";
 import type { CursorTurn } from "../turn.js";
 import { STATE, TURN } from "../types.js";
 
@@ -12,38 +13,38 @@ export function idsOf(message: ProtoMessage | undefined, field: string): readonl
   return listOf(message, field).map((value) => (value instanceof Uint8Array ? hex(value) : ""));
 }
 
-/** The last few: the rules of a turn ask for its states, and for the last one of the turn before. */
-const states = new Map<Checkpoint, ProtoMessage>();
-const statesKept = 16;
+/** Of the checkpoints that were asked for last: the rules of one turn, and those about its neighbour, ask for the same ones. */
+const states = new Recent<Checkpoint, ProtoMessage>(16);
 
 export function stateAt(turn: CursorTurn, checkpoint: Checkpoint): ProtoMessage {
-  let state = states.get(checkpoint);
-  if (state === undefined) {
-    state = turn.state(checkpoint);
-    // Only small states are worth keeping: a long conversation has many large ones.
-    if (listOf(state, "turns").length + listOf(state, "root_prompt_messages_json").length < 512)
-      states.set(checkpoint, state);
-    if (states.size > statesKept) states.delete(states.keys().next().value!);
-  }
-  return state;
+  return states.get(checkpoint) ?? states.set(checkpoint, turn.state(checkpoint));
 }
+
+const sets = new Recent<CursorTurn, ReadonlyMap<string, number>>(4);
 
 /** Ids set in this run, with the ordinal of the set frame. */
 export function ownSets(turn: CursorTurn): ReadonlyMap<string, number> {
-  const sets = new Map<string, number>();
-  for (const op of turn.pairs.kv) if (op.op === "set" && !sets.has(op.blobId)) sets.set(op.blobId, op.item.first);
-  return sets;
+  return sets.get(turn) ?? sets.set(turn, setsOf(turn));
 }
 
-/** The run's own blobs that a state reaches; blobs of other runs are not opened. */
-export function reachedOwn(
-  turn: CursorTurn,
-  state: ProtoMessage,
-  sets: ReadonlyMap<string, number>,
-): ReadonlySet<string> {
+function setsOf(turn: CursorTurn): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const op of turn.pairs.kv) if (op.op === "set" && !found.has(op.blobId)) found.set(op.blobId, op.item.first);
+  return found;
+}
+
+const reach = new Recent<Checkpoint, ReadonlySet<string>>(16);
+
+/** The run's own blobs that a checkpoint reaches; blobs of other runs are not opened. */
+export function reachedOwn(turn: CursorTurn, checkpoint: Checkpoint): ReadonlySet<string> {
+  return reach.get(checkpoint) ?? reach.set(checkpoint, reachedBy(turn, checkpoint));
+}
+
+function reachedBy(turn: CursorTurn, checkpoint: Checkpoint): ReadonlySet<string> {
   const { graph } = turn.services.blobs;
+  const sets = ownSets(turn);
   const reached = new Set<string>();
-  const queue = graph.edges(STATE, state).map((edge) => ({ id: edge.id, type: edge.target }));
+  const queue = graph.edges(STATE, stateAt(turn, checkpoint)).map((edge) => ({ id: edge.id, type: edge.target }));
   for (let at = 0; at < queue.length; at++) {
     const { id, type } = queue[at]!;
     if (!isBlobId(id) || !sets.has(id) || reached.has(id)) continue;
