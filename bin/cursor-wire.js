@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { start } from "../dist/cli/start.js";
+import { start } from "../dist/bundle/start.js";
 
 await start(process.argv.slice(2));

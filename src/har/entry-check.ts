@@ -1,8 +1,10 @@
 /**
  * The HAR 1.2 schema, by har-validator, on one parsed entry. What it says is information: real recorders deviate all the time, and
- * what can be used is decided by this reader's own guards. The package builds its validator on first use (some 100 ms), so it is loaded then.
+ * what can be used is decided by this reader's own guards. The package builds its validator on first use (some 100 ms), so it is loaded for
+ * the first entry that is not plainly valid.
  */
 import { createRequire } from "node:module";
+import { isUsual } from "./entry-usual.js";
 import { asArray, asObject, type Fields } from "./fields.js";
 
 export type EntryVerdict =
@@ -37,6 +39,7 @@ const longestText = 64 * 1024;
 export const checkEntry: EntryCheck = (entry) => {
   const what = tooLarge(entry);
   if (what !== undefined) return { kind: "unchecked", what };
+  if (isUsual(entry)) return fine;
   let verdict: EntryVerdict = fine;
   load().entry(entry, (error) => {
     if (error === null) return;
