@@ -48,6 +48,15 @@ export const cursorCodes = {
     severity: "warning",
     text: "a stream was asked for with a bare message where one envelope is due",
   },
+  "cursor.json-undecodable": {
+    severity: "warning",
+    text: "the head says JSON, and the body is no JSON of {type}",
+  },
+  "cursor.json-incomplete": {
+    severity: "warning",
+    text: "a JSON message holds keys or enum values that {type} does not have: they were left out",
+    remedy: "give the newer schema with --descriptors or --proto",
+  },
   "cursor.poll-encoding": {
     severity: "warning",
     text: "BidiPollResponse.data is no hex text (seqno {seqno}); it was read as base64",

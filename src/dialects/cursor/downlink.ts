@@ -3,6 +3,7 @@
  * Times are the messages' own; what a HAR knows better is worked out when the turn is built.
  */
 
+import type { Bytes } from "../../core/bytes.js";
 import type { Place } from "../../core/place.js";
 import { privately, type Words } from "../../core/printable.js";
 import { isExact, isKnown, millisBetween, type When } from "../../core/time.js";
@@ -81,15 +82,15 @@ export class Downlink {
     return `${this.frames.total} ${this.frames.bodyBytes} ${this.signature}`;
   }
 
-  /** One envelope that carries a server message. */
-  message(message: StreamMessage, decoded: Decoded, server: ServerMessage): DownItem {
+  /** One envelope that carries a server message; `body` is its binary form (of a JSON twin or a poll not the payload itself). */
+  message(message: StreamMessage, body: Bytes, decoded: Decoded, server: ServerMessage): DownItem {
     const ordinal = this.counted(message);
     const faulty = decoded.faults.some((fault) => fault.what !== "bad-utf8");
-    this.faults.message(message, decoded, branchCount(SERVER, message.body), server.kind, ordinal);
+    this.faults.message(message, body, decoded, branchCount(SERVER, body), server.kind, ordinal);
     this.unknownFields += decoded.unknownCount;
     this.kinds.set(server.kind, (this.kinds.get(server.kind) ?? 0) + 1);
     this.gather(server);
-    return this.keep(message, server, ordinal, faulty);
+    return this.keep(message, body, server, ordinal, faulty);
   }
 
   /** A client of an exchange that failed before its stream began gets no frames. */
@@ -177,7 +178,7 @@ export class Downlink {
     } else if (detail.type === "step") this.stepId = detail.event === "started" ? detail.stepId : null;
   }
 
-  private keep(message: StreamMessage, server: ServerMessage, ordinal: number, faulty: boolean): DownItem {
+  private keep(message: StreamMessage, body: Bytes, server: ServerMessage, ordinal: number, faulty: boolean): DownItem {
     if (server.detail.type === "heartbeat") this.heartbeat(message.mark.when);
     const open = server.fold === "" ? undefined : this.folds?.get(server.fold);
     if (open !== undefined && open.kind === server.kind) {
@@ -189,7 +190,7 @@ export class Downlink {
       server.detail.type === "checkpoint-bytes"
         ? {
             type: "checkpoint",
-            checkpoint: checkpointOf(server.detail.state, message.body, this.reading, {
+            checkpoint: checkpointOf(server.detail.state, body, this.reading, {
               ordinal,
               when: message.mark.when,
               place: message.place,

@@ -92,7 +92,7 @@ function appendItem(
   return clientItem(base, decoded, outer.inner, call, message, intake);
 }
 
-type ItemBase = Pick<
+export type ItemBase = Pick<
   UpItem,
   "seqno" | "seqnoFrom" | "encoding" | "flags" | "when" | "place" | "evidence" | "order" | "append"
 >;

@@ -8,7 +8,9 @@ import { Downlink } from "./downlink.js";
 import { endStreamValue, readUnaryError } from "./end-stream.js";
 import { appended, flag, int, sub, text } from "./fields.js";
 import type { Intake } from "./intake.js";
-import { clientItem, unreadableItem } from "./intake-append.js";
+import { clientItem, type ItemBase, unreadableItem } from "./intake-append.js";
+import { binaryBody } from "./json-twin.js";
+import type { UpItem } from "./model.js";
 import { agentFamily } from "./paths.js";
 import { clientFacts, type DownCall, type RequestLog, requestType, responseTypeOf, timeoutMs } from "./request-log.js";
 import { readServer } from "./server-message.js";
@@ -40,7 +42,8 @@ export function takeRequestMessage(call: Call, message: StreamMessage, intake: I
 function takeRequestId(call: Call, message: StreamMessage, intake: Intake): void {
   call.upMessages++;
   const readable = isWhole(message) || message.fault === "not-enveloped";
-  const decoded = readable && !isEndStream(message) ? intake.reading.schemas.decode(REQUEST_ID, message.body) : null;
+  const body = readable && !isEndStream(message) ? binaryBody(call, message, REQUEST_ID, intake) : null;
+  const decoded = body === null ? null : intake.reading.schemas.decode(REQUEST_ID, body);
   const id = decoded === null ? "" : text(decoded.value, "request_id");
   const down = attach(call, id, intake);
   if (down === null) return;
@@ -48,18 +51,19 @@ function takeRequestId(call: Call, message: StreamMessage, intake: Intake): void
   if (isEndStream(message)) down.requestEnds++;
   if (id !== "") down.bodyIds = appended(down.bodyIds, id);
   if (message.fault === "not-enveloped") intake.note({ code: "cursor.request-not-enveloped", place: message.place });
-  if (decoded !== null) frame(call, message, message.body, REQUEST_ID, "request", intake);
+  if (body !== null) frame(call, message, body, REQUEST_ID, "request", intake);
 }
 
 function takePollRequest(call: Call, message: StreamMessage, intake: Intake): void {
   call.upMessages++;
-  const decoded = intake.reading.schemas.decode(POLL_REQUEST, message.body);
+  const body = binaryBody(call, message, POLL_REQUEST, intake);
+  const decoded = intake.reading.schemas.decode(POLL_REQUEST, body);
   const id = text(sub(decoded.value, "request_id"), "request_id");
   const down = attachPoll(call, id, flag(decoded.value, "start_request"), intake);
   if (down === null) return;
   down.requestFrames++;
   if (id !== "") down.bodyIds = appended(down.bodyIds, id);
-  frame(call, message, message.body, POLL_REQUEST, "poll", intake);
+  frame(call, message, body, POLL_REQUEST, "poll", intake);
 }
 
 function takeRunMessage(call: Call, message: StreamMessage, intake: Intake): void {
@@ -86,14 +90,18 @@ function takeRunMessage(call: Call, message: StreamMessage, intake: Intake): voi
     intake.note({ code: "cursor.client-message-unreadable", place: message.place, detail: { fault: message.fault! } });
     if (!wasFrame(message)) return;
   }
-  const item = isWhole(message)
-    ? clientItem(base, intake.reading.schemas.decode(CLIENT, message.body), message.body, call, message, intake)
-    : unreadableItem(base, noBytes, message.fault);
+  const item = isWhole(message) ? runItem(call, base, message, intake) : unreadableItem(base, noBytes, message.fault);
   down.uplink.push(item);
   intake.up(call.log!, item);
 }
 
+function runItem(call: Call, base: ItemBase, message: StreamMessage, intake: Intake): UpItem {
+  const body = binaryBody(call, message, CLIENT, intake);
+  return clientItem(base, intake.reading.schemas.decode(CLIENT, body), body, call, message, intake);
+}
+
 export function takeResponseHead(call: Call, event: Head, intake: Intake): void {
+  call.response = event.head;
   const down = ensureDown(call, intake);
   if (down === null) return;
   down.responseSeen = true;
@@ -121,14 +129,13 @@ export function takeResponseMessage(call: Call, message: StreamMessage, intake: 
     downlink.endStream(message);
     jsonFrame(call, message, "EndStream", intake);
   } else if (call.method.role === "poll") takePollResponse(call, down, message, intake);
-  else takeServerMessage(call, down, message, message.body, intake);
+  else takeServerMessage(call, down, message, binaryBody(call, message, SERVER, intake), intake);
 }
 
 function takeServerMessage(call: Call, down: DownCall, message: StreamMessage, body: Bytes, intake: Intake): void {
-  const inner = body === message.body ? message : { ...message, body };
   const decoded = intake.reading.schemas.decode(SERVER, body);
   const server = readServer(decoded, body, intake.reading);
-  const item = down.downlink.message(inner, decoded, server);
+  const item = down.downlink.message(message, body, decoded, server);
   intake.frame({
     message,
     body,
@@ -143,11 +150,12 @@ function takeServerMessage(call: Call, down: DownCall, message: StreamMessage, b
 
 /** `data` is most likely lowercase hex, as in BidiAppendRequest (protocols/cursor.md 1.1): the message says so when it is not. */
 function takePollResponse(call: Call, down: DownCall, message: StreamMessage, intake: Intake): void {
-  const decoded = intake.reading.schemas.decode(POLL_RESPONSE, message.body);
+  const body = binaryBody(call, message, POLL_RESPONSE, intake);
+  const decoded = intake.reading.schemas.decode(POLL_RESPONSE, body);
   const data = text(decoded.value, "data");
   if (flag(decoded.value, "eof")) down.eof = true;
   if (data === "") {
-    frame(call, message, message.body, POLL_RESPONSE, "poll", intake);
+    frame(call, message, body, POLL_RESPONSE, "poll", intake);
     return;
   }
   const seqno = int(decoded.value, "seqno");

@@ -16,28 +16,17 @@ export function recognise(sight: Sight): number {
 }
 
 /**
- * The path decides; gRPC content types are the same messages in another envelope. `text/event-stream` of RunSSE is Connect envelopes
- * all the same (protocols/cursor.md 1.2), and an error before the stream began is one JSON body (1.4).
+ * The path decides. `text/event-stream` of RunSSE is Connect envelopes all the same (protocols/cursor.md 1.2), and an error before the
+ * stream began is one JSON body (1.4).
  */
 export function framing(exchange: Exchange, direction: Direction, response: ResponseHead | null): Framing {
   const method = methodOfExchange(exchange);
-  if (method === undefined) return "none";
-  if (method.role === "other") return "none";
-  if (method.role === "append" || method.role === "upload")
-    return grpcFraming(exchange, direction, response) ?? "whole-body";
-  if (direction === "down") {
-    if (response !== null && response.status !== 200 && response.status !== 0) return "whole-body";
-    if (method.family !== agentFamily) return "none";
-  } else if (method.family !== agentFamily && method.role === "run") return "none";
-  return grpcFraming(exchange, direction, response) ?? "connect-envelope";
-}
-
-function grpcFraming(exchange: Exchange, direction: Direction, response: ResponseHead | null): Framing | undefined {
-  const headers = direction === "up" ? exchange.request?.headers : response?.headers;
-  const type = headers === undefined ? "" : mediaType(headers);
-  if (type.startsWith("application/grpc-web-text")) return "grpc-web-text";
-  if (type.startsWith("application/grpc-web")) return "grpc-web";
-  return type.startsWith("application/grpc") ? "grpc" : undefined;
+  if (method === undefined || method.role === "other") return "none";
+  if (method.role === "append" || method.role === "upload") return "whole-body";
+  const mine = method.family === agentFamily;
+  if (direction === "up") return mine || method.role !== "run" ? "connect-envelope" : "none";
+  if (response !== null && response.status !== 200 && response.status !== 0) return "whole-body";
+  return mine ? "connect-envelope" : "none";
 }
 
 /** Whether a direction carries the JSON twin of the protobuf messages. */

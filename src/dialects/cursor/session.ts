@@ -92,7 +92,7 @@ class CursorSession implements Session, Intake {
       kind: seen.kind,
       says: seen.says,
       value: () => schemas.json(type, body, sensitivity),
-      unknown: () => schemas.unknown(type, body),
+      unknown: () => schemas.unknown(type, body, sensitivity),
     });
   }
 

@@ -1,4 +1,5 @@
 /** What is wrong with the frames of one downlink, for the transport rules: examples with places, and counts. */
+import type { Bytes } from "../../core/bytes.js";
 import type { Place } from "../../core/place.js";
 import type { MessageFault, StreamMessage } from "../../model/message.js";
 import type { Decoded, WireFault } from "../../model/schema.js";
@@ -75,8 +76,14 @@ export class StreamFaults {
       this.shortCompressed = more(this.shortCompressed, note(message, ordinal, ""));
   }
 
-  message(message: StreamMessage, decoded: Decoded, branches: number, kind: string, ordinal: number): void {
-    const { body } = message;
+  message(
+    message: StreamMessage,
+    body: Bytes,
+    decoded: Decoded,
+    branches: number,
+    kind: string,
+    ordinal: number,
+  ): void {
     if (body.length >= 2 && body[0] === 0x7b && body[1] === 0x22)
       this.jsonText = more(this.jsonText, note(message, ordinal, kind));
     if (decoded.faults.length > 0)

@@ -162,7 +162,7 @@ export class CursorTurn implements Turn {
   }
 
   get checkpoints(): readonly Checkpoint[] {
-    this.checkpoints_ ??= this.down.flatMap(({ detail }) => (detail.type === "checkpoint" ? [detail.checkpoint] : []));
+    this.checkpoints_ ??= checkpointsOf(this.down);
     return this.checkpoints_;
   }
 
@@ -294,6 +294,15 @@ function endState(outcome: Outcome): string {
       return "truncated";
   }
 }
+
+function checkpointsOf(down: readonly DownItem[]): readonly Checkpoint[] {
+  const found: Checkpoint[] = [];
+  for (const { detail } of down) if (detail.type === "checkpoint") found.push(detail.checkpoint);
+  // A list that was pushed to keeps room for sixteen more.
+  return found.length === 0 ? noCheckpoints : found.slice();
+}
+
+const noCheckpoints: readonly Checkpoint[] = Object.freeze([]);
 
 function runOf(uplink: readonly UpItem[]): RunFacts | null {
   let prewarm: RunFacts | null = null;

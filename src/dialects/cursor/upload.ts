@@ -7,6 +7,7 @@ import { carriedBlob } from "./client-message.js";
 import { listOf, textOrNull } from "./fields.js";
 import { plural } from "./format.js";
 import type { Intake } from "./intake.js";
+import { binaryBody } from "./json-twin.js";
 import type { CarriedBlob } from "./model.js";
 import { UPLOAD } from "./types.js";
 
@@ -20,7 +21,7 @@ export interface UploadedBlob {
 
 export function takeUpload(call: Call, message: StreamMessage, intake: Intake): UploadedBlob[] {
   if (message.fault !== null && message.fault !== "enveloped") return [];
-  const body = message.fault === "enveloped" ? message.body.subarray(5) : message.body;
+  const body = message.fault === "enveloped" ? message.body.subarray(5) : binaryBody(call, message, UPLOAD, intake);
   const decoded = intake.reading.schemas.decode(UPLOAD, body);
   const conversationId = textOrNull(decoded.value, "conversation_id");
   const blobs = listOf(decoded.value, "blobs");

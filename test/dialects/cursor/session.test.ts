@@ -5,9 +5,10 @@ import { exchanges } from "../../../fixtures/cursor/make/http.mjs";
 import { uuid } from "../../../fixtures/cursor/make/ids.mjs";
 import { append, frame, remove, renumber } from "../../../fixtures/cursor/make/mutations.mjs";
 import { encode } from "../../../fixtures/cursor/make/proto.mjs";
-import type { Run, Talk } from "../../../fixtures/cursor/make/script.mjs";
+import { envelope, type Run, type Talk } from "../../../fixtures/cursor/make/script.mjs";
+import { type Printable, Sensitive } from "../../../src/core/printable.js";
 import { cursorRules } from "../../../src/dialects/cursor/checks/index.js";
-import { type Outcome, run, runTalk, type Sent, sentOf } from "./support.js";
+import { type Outcome, run, runTalk, type Sent, schemas, sentOf } from "./support.js";
 
 /** Everything but places, which count exchanges in order of the file. */
 function placeless(value: unknown): unknown {
@@ -22,6 +23,15 @@ function changed(change: (runs: Run[], talk: Talk) => void): Talk {
   const talk = threeTurns();
   change(talk.runs, talk);
   return talk;
+}
+
+/** Printable -> protobuf-JSON with base64 bytes. */
+function jsonOf(value: Printable): unknown {
+  if (value instanceof Sensitive) return jsonOf(value.value as Printable);
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (Array.isArray(value)) return value.map(jsonOf);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, jsonOf(item)]));
 }
 
 const codes = (outcome: Outcome) => outcome.diagnostics.map(({ code }) => code);
@@ -400,6 +410,39 @@ describe("transports", () => {
     );
     expect(turns.map((turn) => turn.down)).toEqual(good.turns.map((turn) => turn.down));
     expect(violations.map(({ rule }) => rule).filter((rule) => /\/(T0[3-9]|K0[1-7]|S0[1-7])$/.test(rule))).toEqual([]);
+  });
+
+  it("the JSON twins are the same messages", () => {
+    const json = (type: string, body: Uint8Array) => Buffer.from(JSON.stringify(jsonOf(schemas.json(type, body))));
+    const talk = changed((runs) => {
+      for (const each of runs) {
+        each.streamHeaders = { "content-type": "application/connect+json" };
+        each.requestBody = envelope(0, Buffer.from(JSON.stringify({ requestId: each.requestId })));
+        each.responseHeaders = { "content-type": "application/connect+json" };
+        for (const item of each.frames) {
+          item.payload = json("agent.v1.AgentServerMessage", encode("agent.v1.AgentServerMessage", item.message));
+          item.gzip = false;
+        }
+        for (const item of each.appends) {
+          item.headers = { "content-type": "application/json" };
+          const data = encode("agent.v1.AgentClientMessage", item.message).toString("hex");
+          item.body = Buffer.from(
+            JSON.stringify({ data, requestId: { requestId: each.requestId }, appendSeqno: String(item.seqno) }),
+          );
+        }
+      }
+    });
+    const { turns, diagnostics } = runTalk(talk);
+    const same = (turn: Record<string, unknown>) => [
+      turn["text"],
+      turn["up"],
+      turn["down"],
+      turn["outcome"],
+      placeless(turn["kv"]),
+      placeless(turn["exec"]),
+    ];
+    expect(turns.map(same)).toEqual(good.turns.map(same));
+    expect(diagnostics.filter(({ severity }) => severity !== "info")).toEqual([]);
   });
 
   it("a run_request after a prewarm is one turn; a prewarm alone is one of its own", () => {
