@@ -143,6 +143,18 @@ const table: Readonly<Record<string, Rules>> = {
   "agent.v1.ReadSuccess": { output_blob_id: blob(RAW_BYTES, false) },
 };
 
+/** Every row of the table: type, field, what it refers to ("" where it is only looked into). */
+export function referenceFields(): { type: string; field: string; target: string; length: string }[] {
+  return Object.entries(table).flatMap(([type, rules]) =>
+    Object.entries(rules).map(([field, rule]) => ({
+      type,
+      field,
+      target: rule.target ?? "",
+      length: rule.length ?? "",
+    })),
+  );
+}
+
 /** Whether blobs of this type can refer to other blobs. */
 export function refers(type: string): boolean {
   return Object.hasOwn(table, type);

@@ -49,6 +49,26 @@ const notContent: ReadonlySet<string> = new Set([
   "aiserver.v1.ErrorDetails.error",
 ]);
 
+export type SensitivityOf = typeof sensitivity;
+
+/** Fields that hold a whole blob as bytes. */
+const blobFields: ReadonlySet<string> = new Set([
+  "agent.v1.SetBlobArgs.blob_data",
+  "agent.v1.GetBlobResult.blob_data",
+  "agent.v1.PreFetchedBlob.value",
+  "agent.v1.BlobEntry.value",
+]);
+
+/** For a message with blobs in it: where one of them holds a secret of its own, its bytes are secret as a whole. */
+export function sensitivityWithBlobs(hasSecretBlob: () => boolean): SensitivityOf {
+  let known: boolean | undefined;
+  return (type, field) => {
+    if (!blobFields.has(`${type}.${field}`)) return sensitivity(type, field);
+    known ??= hasSecretBlob();
+    return known ? "secret" : "private";
+  };
+}
+
 export function sensitivity(type: string, field: string): Sensitivity | undefined {
   const full = `${type}.${field}`;
   if (secrets.has(full)) return "secret";

@@ -15,7 +15,8 @@ import { Logs } from "./logs.js";
 import type { DownItem, UpItem } from "./model.js";
 import { methodOfExchange } from "./recognise.js";
 import { clientFacts, type DownCall, headerId, type RequestLog, responseTypeOf, sentAt } from "./request-log.js";
-import { sensitivity } from "./sensitivity.js";
+import { hasSecretBlob } from "./secret-blobs.js";
+import { sensitivityWithBlobs } from "./sensitivity.js";
 import type { Reading } from "./server-message.js";
 import { takeUpload, type UploadedBlob } from "./upload.js";
 
@@ -81,6 +82,7 @@ class CursorSession implements Session, Intake {
     if (!this.tools.wantFrames) return;
     const { schemas } = this.reading;
     const { type, body } = seen;
+    const marks = sensitivityWithBlobs(() => hasSecretBlob(schemas, type, body));
     this.line({
       message: seen.message,
       dialect: "cursor",
@@ -91,8 +93,8 @@ class CursorSession implements Session, Intake {
       type,
       kind: seen.kind,
       says: seen.says,
-      value: () => schemas.json(type, body, sensitivity),
-      unknown: () => schemas.unknown(type, body, sensitivity),
+      value: () => schemas.json(type, body, marks),
+      unknown: () => schemas.unknown(type, body, marks),
     });
   }
 
