@@ -25,6 +25,9 @@ export interface BlobProblem {
 }
 
 const none: readonly string[] = Object.freeze([]);
+
+/** Unsupplied ids remembered of a subtree: a hostile chain could make each level name one more. A state's own references all count. */
+const rememberedIds = 1024;
 const noEdges: readonly Edge[] = Object.freeze([]);
 
 /** Decoded blobs that are kept for the next rule: how many, and up to which size. */
@@ -128,14 +131,19 @@ export class BlobGraph {
   }
 
   private union(edges: readonly Edge[]): readonly string[] {
+    let only: readonly string[] = none;
     let out: Set<string> | undefined;
     for (const edge of edges) {
       const missing = this.missingBelow(edge);
-      if (missing.length === 0) continue;
-      out ??= new Set();
-      for (const id of missing) out.add(id);
+      if (missing.length === 0 || missing === only) continue;
+      if (only === none) only = missing;
+      else {
+        out ??= new Set(only);
+        for (const id of missing) out.add(id);
+      }
     }
-    return out === undefined ? none : [...out];
+    // One list that comes from below is handed on, not copied.
+    return out === undefined ? only : [...out];
   }
 
   private missingBelow(edge: Edge): readonly string[] {
@@ -166,7 +174,8 @@ export class BlobGraph {
         stack.push(this.frame(child));
         continue;
       }
-      const missing = this.union(top.children);
+      const all = this.union(top.children);
+      const missing = all.length > rememberedIds ? all.slice(0, rememberedIds) : all;
       this.resultOf(top.edge.target).set(top.edge.id, missing);
       stack.pop();
       if (stack.length === 0) return missing;

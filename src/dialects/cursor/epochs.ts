@@ -109,33 +109,35 @@ function holdsMore(a: DownCall, b: DownCall): boolean {
   return a.recorder === "packets" && b.recorder !== "packets";
 }
 
+/** Copies of one append: how many each input holds, and those that stay, in order. */
+interface Copies {
+  readonly byInput: Map<number, number>;
+  /** Indices in the list of kept appends. */
+  readonly kept: number[];
+}
+
 /** The same append from two inputs counts once; two from one input stay, for the rules to judge. */
 function distinctAppends(log: RequestLog, note: Note): UpItem[] {
-  const seen = new Map<string, UpItem[]>();
+  const seen = new Map<string, Copies>();
   const kept: UpItem[] = [];
   for (const item of log.appends) {
     const key = `${item.seqno} ${item.digest}`;
-    const same = seen.get(key);
-    if (same === undefined) {
-      seen.set(key, [item]);
-      kept.push(item);
-      continue;
+    let copies = seen.get(key);
+    if (copies === undefined) {
+      copies = { byInput: new Map(), kept: [] };
+      seen.set(key, copies);
     }
-    const twin = same.find((other) => other.append?.input !== item.append?.input);
+    const input = item.append?.input ?? 0;
+    const nth = copies.byInput.get(input) ?? 0;
+    copies.byInput.set(input, nth + 1);
+    const twin = copies.kept[nth];
     if (twin === undefined) {
-      same.push(item);
-      kept.push(item);
+      copies.kept.push(kept.push(item) - 1);
       continue;
     }
-    // Each copy stands for one of the other input: a third one is a repeat again.
-    same.splice(same.indexOf(twin), 1);
-    if (same.length === 0) seen.delete(key);
-    note({
-      code: "cursor.seen-twice",
-      place: item.place,
-      detail: { what: `append ${item.seqno}`, request: log.id ?? "" },
-    });
-    if (twin.evidence === "salvaged" && item.evidence !== "salvaged") kept[kept.indexOf(twin)] = item;
+    const detail = { what: `append ${item.seqno}`, request: log.id ?? "" };
+    note({ code: "cursor.seen-twice", place: item.place, detail });
+    if (kept[twin]!.evidence === "salvaged" && item.evidence !== "salvaged") kept[twin] = item;
   }
   return kept;
 }
@@ -157,9 +159,9 @@ function splitGroups(calls: readonly DownCall[], appends: readonly UpItem[], log
       (item) => item.order,
     ),
   );
-  const starts = boundaries(calls, ordered);
-  for (const item of ordered) groups[groupAt(starts, item, ordered)]!.appends.push(item);
-  for (const lost of log.lost) groups[groupAt(starts, lost, ordered)]!.lost.push(lost);
+  const groupOf = grouping(boundaries(calls, ordered), ordered);
+  for (const item of ordered) groups[groupOf(item)]!.appends.push(item);
+  for (const lost of log.lost) groups[groupOf(lost)]!.lost.push(lost);
   return groups.flatMap(withoutCall);
 }
 
@@ -176,24 +178,42 @@ function boundaries(calls: readonly DownCall[], appends: readonly UpItem[]): (Na
   });
 }
 
-function groupAt(starts: readonly (Nanos | null)[], item: UpItem | LostAppend, all: readonly UpItem[]): number {
-  if (starts.length <= 1) return 0;
-  const at = known(item.when);
-  if (at === null || starts.some((start) => start === null)) return repeatOf(item, all, starts.length);
-  let group = 0;
-  for (let i = 1; i < starts.length; i++) if (starts[i]! <= at) group = i;
-  return group;
+/** Number of the downlink that an append belongs to. */
+function grouping(starts: readonly (Nanos | null)[], all: readonly UpItem[]): (item: UpItem | LostAppend) => number {
+  if (starts.length <= 1) return () => 0;
+  const repeats = repeatsOf(all);
+  const byRepeat = (item: UpItem | LostAppend) =>
+    "seqno" in item ? Math.min(repeats.get(item)!, starts.length - 1) : 0;
+  const times = starts.filter((start) => start !== null);
+  if (times.length < starts.length) return byRepeat;
+  return (item) => {
+    const at = known(item.when);
+    return at === null ? byRepeat(item) : lastNotAfter(times, at);
+  };
+}
+
+/** Index of the last start that is not after `at`; the first downlink takes what comes before all. */
+function lastNotAfter(starts: readonly Nanos[], at: Nanos): number {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (starts[middle]! <= at) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 /** Without times: the n-th append of one seqno belongs to the n-th downlink. */
-function repeatOf(item: UpItem | LostAppend, all: readonly UpItem[], groups: number): number {
-  if (!("seqno" in item)) return 0;
-  let before = 0;
-  for (const other of all) {
-    if (other === item) break;
-    if (other.seqno === item.seqno) before++;
+function repeatsOf(all: readonly UpItem[]): ReadonlyMap<UpItem, number> {
+  const counts = new Map<number, number>();
+  const out = new Map<UpItem, number>();
+  for (const item of all) {
+    const before = counts.get(item.seqno) ?? 0;
+    out.set(item, before);
+    counts.set(item.seqno, before + 1);
   }
-  return Math.min(before, groups - 1);
+  return out;
 }
 
 /** A run whose RunSSE the capture leaves out: its sequence starts again, with a run request, after the one before went on. */

@@ -157,6 +157,9 @@ export function clientItem(
   intake: Intake,
 ): UpItem {
   const client = readClient(decoded, inner, intake.reading);
+  const { detail } = client;
+  const names = detail.type === "run" || detail.type === "prewarm";
+  if (names && call.log !== null) call.log.conversationId = detail.conversationId ?? call.log.conversationId;
   intake.frame({
     message,
     body: inner,

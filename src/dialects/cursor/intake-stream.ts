@@ -269,7 +269,7 @@ function jsonFrame(call: Call, message: StreamMessage, kind: string, intake: Int
   intake.line({
     message,
     dialect: "cursor",
-    conversationId: null,
+    conversationId: call.log?.conversationId ?? null,
     requestId: call.log?.id ?? null,
     channel: call.method.channel,
     type: "json",

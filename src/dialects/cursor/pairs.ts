@@ -59,6 +59,12 @@ export function pairUp(down: readonly DownItem[], up: readonly UpItem[]): Pairs 
   return pairing;
 }
 
+/** Asks with one id, and which of them the next answer is for. */
+interface Waiting<T> {
+  readonly list: T[];
+  at: number;
+}
+
 class Pairing implements Pairs {
   readonly kv: KvOp[] = [];
   readonly exec: ExecCall[] = [];
@@ -66,9 +72,9 @@ class Pairing implements Pairs {
   readonly tools: ToolCallLife[] = [];
   readonly stray: UpItem[] = [];
   readonly askOf = new Map<UpItem, DownItem>();
-  private readonly kvById = new Map<number, KvOp[]>();
-  private readonly execById = new Map<number, ExecCall[]>();
-  private readonly queriesById = new Map<number, Query[]>();
+  private readonly kvById = new Map<number, Waiting<KvOp>>();
+  private readonly execById = new Map<number, Waiting<ExecCall>>();
+  private readonly queriesById = new Map<number, Waiting<Query>>();
   private readonly toolsById = new Map<string, ToolCallLife>();
 
   ask(item: DownItem): void {
@@ -95,7 +101,7 @@ class Pairing implements Pairs {
         });
         break;
       case "abort":
-        this.execById.get(detail.id)?.at(-1)?.aborts.push(item);
+        this.execById.get(detail.id)?.list.at(-1)?.aborts.push(item);
         break;
       case "query":
         this.add(this.queries, this.queriesById, { id: detail.id, branch: detail.branch, item, answers: [] });
@@ -113,61 +119,44 @@ class Pairing implements Pairs {
     const { detail } = item;
     switch (detail.type) {
       case "kv":
-        this.give(
-          this.kvById.get(detail.id),
-          item,
-          (op) => op.answers,
-          (op) => op.answers.length === 0,
-        );
+        this.give(this.kvById.get(detail.id), item, (op) => op.answers, true);
         break;
       case "exec":
+        this.give(this.execById.get(detail.id), item, (call) => call.messages, false);
+        break;
       case "control":
-        this.give(
-          this.execById.get(detail.id),
-          item,
-          (call) => call.messages,
-          (call) => !isOver(call),
-        );
+        this.give(this.execById.get(detail.id), item, (call) => call.messages, detail.what !== "heartbeat");
         break;
       case "response":
-        this.give(
-          this.queriesById.get(detail.id),
-          item,
-          (query) => query.answers,
-          (query) => query.answers.length === 0,
-        );
+        this.give(this.queriesById.get(detail.id), item, (query) => query.answers, true);
         break;
       default:
         break;
     }
   }
 
-  private add<T extends { readonly id: number }>(list: T[], byId: Map<number, T[]>, entry: T): void {
+  private add<T extends { readonly id: number }>(list: T[], byId: Map<number, Waiting<T>>, entry: T): void {
     list.push(entry);
     const same = byId.get(entry.id);
-    if (same === undefined) byId.set(entry.id, [entry]);
-    else same.push(entry);
+    if (same === undefined) byId.set(entry.id, { list: [entry], at: 0 });
+    else same.list.push(entry);
   }
 
-  /** To the first one that still waits, else to the last one with this id. */
+  /** To the first one that still waits, else to the last one with this id. `settles`: the next answer is for the one behind it. */
   private give<T extends { readonly item: DownItem }>(
-    candidates: T[] | undefined,
+    waiting: Waiting<T> | undefined,
     item: UpItem,
     answers: (entry: T) => UpItem[],
-    waits: (entry: T) => boolean,
+    settles: boolean,
   ): void {
-    const entry =
-      candidates === undefined
-        ? undefined
-        : candidates.length === 1
-          ? candidates[0]
-          : (candidates.find(waits) ?? candidates.at(-1));
-    if (entry === undefined) {
+    if (waiting === undefined) {
       this.stray.push(item);
       return;
     }
+    const entry = waiting.list[waiting.at]!;
     answers(entry).push(item);
     this.askOf.set(item, entry.item);
+    if (settles && waiting.at < waiting.list.length - 1) waiting.at++;
   }
 
   private tool(event: ToolEvent, item: DownItem): void {
@@ -196,10 +185,6 @@ export function isResult(item: UpItem): boolean {
   const { detail } = item;
   if (detail.type !== "exec" || detail.branch === "") return false;
   return detail.branch !== "shell_stream" || lastEvents.has(detail.event);
-}
-
-function isOver(call: ExecCall): boolean {
-  return call.messages.some(({ detail }) => detail.type === "control" && detail.what !== "heartbeat");
 }
 
 export interface ExecAnswer {

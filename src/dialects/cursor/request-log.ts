@@ -75,6 +75,8 @@ export class RequestLog {
   readonly foreign = new Set<string>();
   client: ClientFacts | null = null;
   readonly heads: AppendHead[] = [];
+  /** As the last run_request or prewarm_request named it. */
+  conversationId: string | null = null;
 
   constructor(
     /** null: neither header nor body names it. */

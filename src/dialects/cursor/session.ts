@@ -86,7 +86,7 @@ class CursorSession implements Session, Intake {
     this.line({
       message: seen.message,
       dialect: "cursor",
-      conversationId: this.conversationOf(seen.log),
+      conversationId: seen.log?.conversationId ?? null,
       requestId: seen.log?.id ?? null,
       channel: seen.channel,
       ...(body === seen.message.body ? {} : { decoded: body }),
@@ -112,14 +112,6 @@ class CursorSession implements Session, Intake {
 
   ended(log: RequestLog, call: DownCall): void {
     this.live?.ended(log, call);
-  }
-
-  private conversationOf(log: RequestLog | null): string | null {
-    const last = log?.calls.at(-1)?.uplink ?? log?.appends;
-    for (const item of last ?? []) {
-      if (item.detail.type === "run" || item.detail.type === "prewarm") return item.detail.conversationId;
-    }
-    return null;
   }
 
   private open(exchange: Exchange): void {
