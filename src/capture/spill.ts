@@ -6,6 +6,9 @@ import { type Bytes, keep } from "../core/bytes.js";
 
 /** Small bodies share a block: an array of its own costs more than most of them hold. */
 const blockBytes = 256 * 1024;
+/** What is read back lies together: the blobs of a turn. A few stretches of the file are kept. */
+const stretchBytes = 32 * 1024;
+const stretchesKept = 8;
 
 /** Keeps what is put and gives it back by handle; `close` removes the file. */
 export class SpillStore {
@@ -19,7 +22,11 @@ export class SpillStore {
   private shared = -1;
   private memory = 0;
   private file: { readonly fd: number; readonly folder: string } | undefined;
+  /** Bytes for the file so far; the last of them wait to be written. */
   private written = 0;
+  private readonly waiting = new Uint8Array(blockBytes);
+  private waits = 0;
+  private readonly stretches = new Map<number, Bytes>();
 
   /** `memoryBytes`: how much stays in memory. */
   constructor(private readonly memoryBytes: number) {}
@@ -55,6 +62,26 @@ export class SpillStore {
   }
 
   private read(offset: number, length: number): Bytes {
+    const number = Math.floor(offset / stretchBytes);
+    const from = offset - number * stretchBytes;
+    return from + length > stretchBytes
+      ? this.readFile(offset, length)
+      : this.stretch(number).subarray(from, from + length);
+  }
+
+  private stretch(number: number): Bytes {
+    const known = this.stretches.get(number);
+    const due = Math.min(stretchBytes, this.written - number * stretchBytes);
+    // The last one grows while bodies are put.
+    if (known !== undefined && known.length >= due) return known;
+    const bytes = this.readFile(number * stretchBytes, due);
+    this.stretches.set(number, bytes);
+    if (this.stretches.size > stretchesKept) this.stretches.delete(this.stretches.keys().next().value!);
+    return bytes;
+  }
+
+  private readFile(offset: number, length: number): Bytes {
+    if (offset + length > this.written - this.waits) this.flush();
     const out = new Uint8Array(length);
     let at = 0;
     while (this.file !== undefined && at < length) {
@@ -87,11 +114,27 @@ export class SpillStore {
         process.once("exit", this.onExit);
       }
     }
-    let at = 0;
-    while (at < bytes.length) at += writeSync(this.file.fd, bytes, at, bytes.length - at, this.written + at);
     const offset = this.written;
+    if (this.waits + bytes.length > blockBytes) this.flush();
+    if (bytes.length > blockBytes) this.write(bytes, offset);
+    else {
+      this.waiting.set(bytes, this.waits);
+      this.waits += bytes.length;
+    }
     this.written += bytes.length;
     return offset;
+  }
+
+  private flush(): void {
+    const { waits } = this;
+    this.waits = 0;
+    if (waits > 0) this.write(this.waiting.subarray(0, waits), this.written - waits);
+  }
+
+  private write(bytes: Bytes, offset: number): void {
+    let at = 0;
+    while (this.file !== undefined && at < bytes.length)
+      at += writeSync(this.file.fd, bytes, at, bytes.length - at, offset + at);
   }
 }
 

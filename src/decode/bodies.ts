@@ -143,6 +143,7 @@ class Reader implements BodyReader {
   private decide(event: BytesEvent): void {
     this.decided = true;
     this.coding = headerValue(this.options.headers, "content-encoding") ?? "";
+    if (this.coding === "") return;
     const codecs = contentCodecs(this.coding);
     if (event.contentDecoded || codecs.length === 0) return;
     if (codecs.includes(undefined)) {

@@ -216,7 +216,7 @@ export function newIds(): Ids {
 export function headerValue(headers: Headers, name: string): string | undefined {
   const wanted = name.toLowerCase();
   for (const { name: own, value } of headers)
-    if (own.length === wanted.length && own.toLowerCase() === wanted) return value;
+    if (own === wanted || (own.length === wanted.length && own.toLowerCase() === wanted)) return value;
   return undefined;
 }
 
@@ -228,5 +228,16 @@ export function pathOnly(path: string): string {
 
 /** `application/connect+proto; charset=x` -> `application/connect+proto`, lower case; "" when absent. */
 export function mediaType(headers: Headers): string {
-  return (headerValue(headers, "content-type") ?? "").split(";")[0]!.trim().toLowerCase();
+  const value = headerValue(headers, "content-type");
+  if (value === undefined) return "";
+  let type = mediaTypes.get(value);
+  if (type === undefined) {
+    type = value.split(";")[0]!.trim().toLowerCase();
+    if (mediaTypes.size < mediaTypesKept) mediaTypes.set(value, type);
+  }
+  return type;
 }
+
+/** A capture asks for the same few types again and again. */
+const mediaTypes = new Map<string, string>();
+const mediaTypesKept = 1024;

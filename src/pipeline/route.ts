@@ -166,8 +166,12 @@ export class Route {
       case "bytes":
       case "frame":
       case "gap":
-      case "end":
         this.reader(event.direction).push(event);
+        return;
+      case "end":
+        // The commonest answer has no body: nothing is framed then.
+        if (event.direction === "down" && this.readers.down === null && !this.context.wantHashes) this.hand(event);
+        else this.reader(event.direction).push(event);
         return;
     }
   }

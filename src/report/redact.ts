@@ -34,8 +34,17 @@ const leastSecret = 5;
 const prefixLength = 5;
 
 export function isSecretHeader(name: string): boolean {
-  return secretHeaders.has(name.toLowerCase()) || secretHeaderShape.test(name);
+  let secret = judgedNames.get(name);
+  if (secret === undefined) {
+    secret = secretHeaders.has(name.toLowerCase()) || secretHeaderShape.test(name);
+    if (judgedNames.size < namesKept) judgedNames.set(name, secret);
+  }
+  return secret;
 }
+
+/** Every head of a capture is looked through, and their names are the same. */
+const judgedNames = new Map<string, boolean>();
+const namesKept = 1024;
 
 export function isSecretQuery(name: string): boolean {
   return secretQuery.test(name);
@@ -100,7 +109,12 @@ export class Redactor {
     if (this.level === "none") return;
     for (const { name, value } of headers) if (isSecretHeader(name)) this.learnHeader(name.toLowerCase(), value);
     const protocols = headerValue(headers, "sec-websocket-protocol");
-    for (const [, token] of (protocols ?? "").matchAll(/\bbearer[.:]([^,\s]+)/gi)) this.learn(token!);
+    if (protocols !== undefined)
+      for (const [, token] of protocols.matchAll(/\bbearer[.:]([^,\s]+)/gi)) this.learn(token!);
+    if (path.includes("=")) this.learnQuery(path);
+  }
+
+  private learnQuery(path: string): void {
     for (const [, name, value] of path.matchAll(/[?&#;]([^?=&#;]+)=([^&#;]*)/g)) {
       if (!secretQuery.test(name!)) continue;
       this.learn(value!);

@@ -30,8 +30,8 @@ const none: readonly string[] = Object.freeze([]);
 const rememberedIds = 1024;
 const noEdges: readonly Edge[] = Object.freeze([]);
 
-/** Decoded blobs that are kept for the next rule: how many, and up to which size. */
-const keptBlobs = 256;
+/** Decoded blobs that are kept for the next rule: how many of a type, and up to which size. */
+const keptBlobs = 64;
 const keptBytes = 16_384;
 
 export function isBlobId(id: string): boolean {
@@ -43,8 +43,9 @@ export class BlobGraph {
   private readonly claimed = new Map<string, string>();
   private readonly memo = new Map<string, Map<string, readonly string[]>>();
   private readonly problems_ = new Map<string, BlobProblem>();
-  private readonly messages = new Recent<string, ProtoMessage>(keptBlobs);
-  private readonly below = new Recent<string, readonly Edge[]>(keptBlobs);
+  /** By type, then by id. */
+  private readonly messages = new Map<string, Recent<string, ProtoMessage>>();
+  private readonly below = new Map<string, Recent<string, readonly Edge[]>>();
 
   constructor(readonly reading: Reading) {}
 
@@ -76,13 +77,13 @@ export class BlobGraph {
   /** The blob decoded as a message of this type; undefined where it was never supplied or the type is none. */
   message(id: string, type: string): ProtoMessage | undefined {
     const { schemas } = this.reading;
-    const key = `${type} ${id}`;
-    const known = this.messages.get(key);
+    const messages = ofType(this.messages, type);
+    const known = messages.get(id);
     if (known !== undefined) return known;
     const bytes = schemas.has(type) ? this.content(id) : undefined;
     if (bytes === undefined) return undefined;
     const { value } = schemas.decode(type, bytes);
-    return bytes.length <= keptBytes ? this.messages.set(key, value) : value;
+    return bytes.length <= keptBytes ? messages.set(id, value) : value;
   }
 
   edges(type: string, message: ProtoMessage): Edge[] {
@@ -97,8 +98,8 @@ export class BlobGraph {
   /** References inside a supplied blob; empty for one that is a leaf or was never supplied. */
   children(id: string, type: string): readonly Edge[] {
     if (!refers(type)) return noEdges;
-    const key = `${type} ${id}`;
-    const known = this.below.get(key);
+    const below = ofType(this.below, type);
+    const known = below.get(id);
     if (known !== undefined) return known;
     const bytes = this.content(id);
     if (bytes === undefined) return noEdges;
@@ -108,7 +109,7 @@ export class BlobGraph {
       this.problems_.set(id, { id, type, fault: `${fault.what} at byte ${fault.offset}` });
     }
     const edges = this.edges(type, decoded.value);
-    return bytes.length <= keptBytes ? this.below.set(key, edges.length === 0 ? noEdges : edges) : edges;
+    return bytes.length <= keptBytes ? below.set(id, edges.length === 0 ? noEdges : edges) : edges;
   }
 
   /** Blobs that do not decode as what their referrer says, among those walked so far. */
@@ -194,4 +195,13 @@ export class BlobGraph {
     }
     return undefined;
   }
+}
+
+function ofType<V>(kept: Map<string, Recent<string, V>>, type: string): Recent<string, V> {
+  let recent = kept.get(type);
+  if (recent === undefined) {
+    recent = new Recent(keptBlobs);
+    kept.set(type, recent);
+  }
+  return recent;
 }

@@ -9,6 +9,7 @@ import { emptyDigest } from "./contents.js";
 import { sub } from "./fields.js";
 import type { RunFacts } from "./model.js";
 import { Names, Numbers } from "./numbers.js";
+import { Recent } from "./recent.js";
 import { type Reference, refers } from "./references.js";
 import { type Origin, Referrers } from "./referrers.js";
 import { sensitivity } from "./sensitivity.js";
@@ -250,11 +251,24 @@ export class Blobs implements BlobLedger {
 }
 
 /** The run_request or prewarm_request of a turn, decoded again. */
-export function runRequestOf(turn: CursorTurn): { type: string; message: ProtoMessage } | undefined {
-  return turn.run === null ? undefined : requestMessage(turn, turn.run);
+export function runRequestOf(turn: CursorTurn): RunRequest | undefined {
+  const { run } = turn;
+  if (run === null) return undefined;
+  const known = requests.get(run);
+  if (known !== undefined) return known;
+  const request = requestMessage(turn, run);
+  return request === undefined ? undefined : requests.set(run, request);
 }
 
-function requestMessage(turn: CursorTurn, run: RunFacts): { type: string; message: ProtoMessage } | undefined {
+interface RunRequest {
+  readonly type: string;
+  readonly message: ProtoMessage;
+}
+
+/** Of the turns that were asked about last. */
+const requests = new Recent<RunFacts, RunRequest>(2);
+
+function requestMessage(turn: CursorTurn, run: RunFacts): RunRequest | undefined {
   const { reading } = turn.services;
   const decoded = reading.schemas.decode(CLIENT, reading.store.get(run.handle));
   const message = sub(decoded.value, run.type === "run" ? "run_request" : "prewarm_request");

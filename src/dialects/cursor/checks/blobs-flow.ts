@@ -90,8 +90,8 @@ function firstSet(model: CursorModel, conversationId: string, id: string): numbe
 
 function* resolvable(turn: CursorTurn, ops: readonly KvOp[], model: CursorModel): Generator<Judgement> {
   const asked = gets(ops);
-  const request = runRequestOf(turn);
-  if (asked.length === 0 || request === undefined || turn.lost("up")) {
+  const request = asked.length === 0 ? undefined : runRequestOf(turn);
+  if (request === undefined || turn.lost("up")) {
     yield { why: asked.length === 0 ? "no blob is read" : "the run_request is not whole in the capture" };
     return;
   }

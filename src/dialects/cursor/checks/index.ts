@@ -7,7 +7,7 @@ import { checkpointRules } from "./checkpoint-rules.js";
 import { execRules } from "./exec-rules.js";
 import { interactionRules } from "./interaction-rules.js";
 import { lifecycleRules } from "./lifecycle-rules.js";
-import { type CursorRule, verdictsOf } from "./rule.js";
+import { type CursorRule, verdictOf } from "./rule.js";
 import { transcriptRules } from "./transcripts.js";
 import { transportRules } from "./transport.js";
 import { callRules } from "./transport-calls-rules.js";
@@ -33,7 +33,20 @@ export const cursorRules: readonly Rule[] = cursorChecks;
 export function* cursorVerdicts(model: CursorModel, wanted: (ruleId: string) => boolean): Generator<Verdict> {
   const rules = cursorChecks.filter((rule) => wanted(rule.id));
   for (const turn of model.turns) {
-    for (const rule of rules) if (rule.turn !== undefined) yield* verdictsOf(rule, turn, rule.turn(turn, model));
+    for (const rule of rules) {
+      if (rule.turn === undefined) continue;
+      let silent = true;
+      for (const judgement of rule.turn(turn, model)) {
+        silent = false;
+        yield verdictOf(rule, turn, judgement);
+      }
+      if (silent) yield { rule: rule.id, verdict: "holds", turn };
+    }
   }
-  for (const rule of rules) if (rule.session !== undefined) yield* verdictsOf(rule, null, rule.session(model));
+  for (const rule of rules) {
+    if (rule.session === undefined) continue;
+    const judgements = [...rule.session(model)];
+    for (const judgement of judgements) yield verdictOf(rule, null, judgement);
+    if (judgements.length === 0) yield { rule: rule.id, verdict: "holds", turn: null };
+  }
 }

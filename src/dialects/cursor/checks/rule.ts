@@ -39,18 +39,9 @@ export function isViolated(judgement: Judgement): judgement is Violated {
   return "says" in judgement;
 }
 
-export function* verdictsOf(
-  rule: CursorRule,
-  turn: CursorTurn | null,
-  judgements: Iterable<Judgement>,
-): Generator<Verdict> {
-  let silent = true;
-  for (const judgement of judgements) {
-    silent = false;
-    if (isViolated(judgement)) yield violation(rule, turn, judgement);
-    else yield { rule: rule.id, verdict: "not-checkable", turn, why: judgement.why };
-  }
-  if (silent) yield { rule: rule.id, verdict: "holds", turn };
+export function verdictOf(rule: CursorRule, turn: CursorTurn | null, judgement: Judgement): Verdict {
+  if (isViolated(judgement)) return violation(rule, turn, judgement);
+  return { rule: rule.id, verdict: "not-checkable", turn, why: judgement.why };
 }
 
 function violation(rule: CursorRule, turn: CursorTurn | null, found: Violated): Verdict {
