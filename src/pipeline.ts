@@ -160,7 +160,7 @@ class Pipeline {
         wantSteps: options.wantSteps,
         emit: (event) => options.onEvent?.(event),
         stored: (id) => this.stored(id),
-        lost: () => this.log.list().some((row) => row.severity !== "info" && losesBytes.test(row.code)),
+        lost: () => this.log.list().some(losesBytes),
       }),
     }));
   }
@@ -242,9 +242,17 @@ function flowsOf(flows: Analysis["flows"], exchanges: Analysis["exchanges"]): An
   );
 }
 
-/** Diagnostics that mean missing bytes or messages, not just an odd form. */
-const losesBytes =
-  /^(capture|link|ip|tcp|tls|websocket|http2|hpack)\.|^http1?\.(skipped|head-cut|head-too-long|response-lost|bad-chunk)|^har\.(cut|entry-(unreadable|too-large)|body-(absent|empty|cut|too-large)|lossy-text|unfinished|no-response)/;
+/**
+ * Diagnostics that mean missing bytes or messages outside of what a session is told of, not just an odd form. A body that a HAR lacks is
+ * a gap of its own exchange, which its session is told; that of an unrelated page says nothing about the talk.
+ */
+function losesBytes(row: { readonly code: string; readonly severity: string }): boolean {
+  return missing.test(row.code) && (row.severity !== "info" || joined.test(row.code));
+}
+
+const missing =
+  /^(capture|link|ip|tcp|tls|websocket|http2|hpack|net)\.|^http1?\.(skipped|head-cut|head-too-long|response-lost|response-without-request|bad-chunk)|^har\.(cut|entry-(unreadable|too-large))/;
+const joined = /\.joined-(midway|late)$/;
 
 /** What a forced dialect gets even where it does not recognise it: raw streams, logs and WebSockets, never a plain HTTP exchange. */
 function forceable(exchange: Exchange, sawFrames: boolean): boolean {

@@ -22,6 +22,7 @@ export function takeAppend(call: Call, message: StreamMessage, intake: Intake): 
   const log = intake.logs.of(id);
   call.log = log;
   log.client ??= clientFacts(call.exchange);
+  log.recorder ??= call.exchange.recorder;
   const facts = appendFacts(call, outer, message);
   call.facts = facts;
   const item = appendItem(call, message, outer, facts, intake);

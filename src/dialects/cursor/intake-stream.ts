@@ -223,6 +223,7 @@ function open(call: Call, log: RequestLog, intake: Intake): DownCall {
   const { exchange } = call;
   const facts = clientFacts(exchange);
   if (log.client === null || log.calls.length === 0) log.client = facts;
+  log.recorder ??= exchange.recorder;
   const run = call.method.role === "run";
   const down: DownCall = {
     channel: run ? "Run" : call.method.role === "poll" ? "RunPoll" : "RunSSE",

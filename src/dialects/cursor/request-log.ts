@@ -75,6 +75,8 @@ export class RequestLog {
   readonly foreign = new Set<string>();
   client: ClientFacts | null = null;
   readonly heads: AppendHead[] = [];
+  /** Of its first exchange. */
+  recorder: Exchange["recorder"] | null = null;
   /** As the last run_request or prewarm_request named it. */
   conversationId: string | null = null;
 

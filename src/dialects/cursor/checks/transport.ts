@@ -146,7 +146,8 @@ function* compression(turn: CursorTurn): Generator<Judgement> {
       says: [`${frameName(fault.ordinal)} is marked as compressed ${wrong}`],
       places: [fault.place],
       subject: `frame ${fault.ordinal}`,
-      damaged: damagedBefore(turn, fault.ordinal),
+      // A head that refers to what was sent before the capture began may have named it.
+      damaged: damagedBefore(turn, fault.ordinal) || turn.services.captureLost,
     };
   }
 }

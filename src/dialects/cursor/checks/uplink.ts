@@ -66,9 +66,21 @@ function* contiguous(turn: CursorTurn): Generator<Judgement> {
     ],
     places: [around.place],
     subject: `seqno ${holes[0]}`,
-    damaged: turn.lost("up") || items.some((item) => isInferred(item) || item.append?.misframed === true),
+    damaged:
+      turn.lost("up") ||
+      endsInFlight(turn) ||
+      items.some((item) => isInferred(item) || item.append?.misframed === true),
     detail: { missing: holes },
   };
+}
+
+/**
+ * Appends travel side by side, at most 16 of them: where the packets stop or begin in the middle of a run, one in between may just not
+ * have come by yet.
+ */
+function endsInFlight(turn: CursorTurn): boolean {
+  if (turn.call === null) return turn.epoch.log.recorder === "packets";
+  return turn.call.recorder === "packets" && turn.call.downlink.end?.reason === "capture-ended";
 }
 
 function* unique(turn: CursorTurn): Generator<Judgement> {
