@@ -1,20 +1,22 @@
 /** One request id and epoch as a turn. Large parts are worked out when they are asked for and kept for the last few turns only. */
 import type { Place } from "../../core/place.js";
 import type { Printable, Words } from "../../core/printable.js";
-import { exactly, isExact, isKnown, millisBetween, unknownWhen, type When } from "../../core/time.js";
+import { exactly, isExact, isKnown, unknownWhen, type When } from "../../core/time.js";
 import type { Loss, OpenItem, Outcome, Step, Turn, TurnError, Usage } from "../../model/conversation.js";
 import type { ProtoMessage } from "../../model/schema.js";
 import { type Epoch, startOf } from "./epochs.js";
 import { factsOf } from "./facts.js";
 import type { Blobs } from "./ledger.js";
 import type { Checkpoint, DownItem, RunFacts, UpItem } from "./model.js";
+import { openItems } from "./open-items.js";
 import { type Ending, endingOf, lossOf, recoveredOf } from "./outcome.js";
-import { execAnswer, type Pairs, pairUp, toolTimes } from "./pairs.js";
+import { type Pairs, pairUp } from "./pairs.js";
 import type { ClientFacts, DownCall } from "./request-log.js";
 import { type Reading, stateOfCheckpoint } from "./server-message.js";
 import { stepsOf } from "./steps.js";
 import { type Entry, timeline } from "./timeline.js";
 import { turnJson } from "./turn-json.js";
+import { checkpointsOf, durationOf, endOf, endState, runOf, usageOf } from "./turn-parts.js";
 
 /** What turns share. */
 export interface TurnServices {
@@ -279,98 +281,4 @@ export class CursorTurn implements Turn {
       state: endState(this.outcome),
     };
   }
-}
-
-function endState(outcome: Outcome): string {
-  switch (outcome) {
-    case "canceled":
-    case "failed":
-    case "completed":
-    case "dropped":
-      return outcome;
-    case "truncated":
-      return "broken";
-    case "unknown":
-      return "truncated";
-  }
-}
-
-function checkpointsOf(down: readonly DownItem[]): readonly Checkpoint[] {
-  const found: Checkpoint[] = [];
-  for (const { detail } of down) if (detail.type === "checkpoint") found.push(detail.checkpoint);
-  // A list that was pushed to keeps room for sixteen more.
-  return found.length === 0 ? noCheckpoints : found.slice();
-}
-
-const noCheckpoints: readonly Checkpoint[] = Object.freeze([]);
-
-function runOf(uplink: readonly UpItem[]): RunFacts | null {
-  let prewarm: RunFacts | null = null;
-  for (const { detail } of uplink) {
-    if (detail.type === "run") return detail;
-    if (detail.type === "prewarm") prewarm ??= detail;
-  }
-  return prewarm;
-}
-
-function endOf(epoch: Epoch, start: When): When {
-  const { call } = epoch;
-  const at = call?.downlink.end?.when;
-  if (call === null || at === undefined || !isKnown(at)) return lastKnown(epoch, start);
-  if (call.recorder !== "har") return call.downlink.end!.reason === "complete" ? at : lastFrame(epoch, at);
-  // A HAR's end is its start plus a rounded duration.
-  return isKnown(start) && at.latest !== start.earliest ? { earliest: start.earliest, latest: at.latest } : at;
-}
-
-/** The last response byte, where no end of the body was seen. */
-function lastFrame(epoch: Epoch, fallback: When): When {
-  return epoch.call?.downlink.items.at(-1)?.until ?? fallback;
-}
-
-function lastKnown(epoch: Epoch, start: When): When {
-  let last = unknownWhen;
-  for (const item of epoch.uplink) if (isKnown(item.when) && item.when.latest > last.latest) last = item.when;
-  const frame = epoch.call?.downlink.items.at(-1)?.until;
-  if (frame !== undefined && isKnown(frame) && frame.latest > last.latest) last = frame;
-  return isKnown(last) && isKnown(start) ? { earliest: start.earliest, latest: last.latest } : unknownWhen;
-}
-
-function durationOf(epoch: Epoch, end: When): number | null {
-  const { call } = epoch;
-  if (call === null) return null;
-  if (call.recorder === "har") return call.durationMs === null ? null : Math.round(call.durationMs);
-  return isKnown(call.opened) && isKnown(end) ? millisBetween(call.opened.earliest, end.latest) : null;
-}
-
-function usageOf(down: readonly DownItem[]): Usage | null {
-  for (let i = down.length - 1; i >= 0; i--) {
-    const { detail } = down[i]!;
-    if (detail.type === "turn-ended") return detail.usage;
-  }
-  return null;
-}
-
-function openItems(pairs: Pairs, upLost: boolean, downLost: boolean): OpenItem[] {
-  const out: OpenItem[] = [];
-  if (!upLost) {
-    for (const op of pairs.kv) {
-      if (op.answers.length === 0)
-        out.push({ family: "kv", id: String(op.id), what: `${op.op}_blob_args`, place: op.item.place });
-    }
-    for (const call of pairs.exec) {
-      if (execAnswer(call).settled === null)
-        out.push({ family: "exec", id: String(call.id), what: call.kind, place: call.item.place });
-    }
-    for (const query of pairs.queries) {
-      if (query.answers.length === 0)
-        out.push({ family: "interaction", id: String(query.id), what: query.branch, place: query.item.place });
-    }
-  }
-  if (downLost) return out;
-  for (const life of pairs.tools) {
-    const times = toolTimes(life);
-    if (life.scope === "" && times.started && !times.completed)
-      out.push({ family: "tool_call", id: life.callId, what: life.tool, place: life.events[0]!.item.place });
-  }
-  return out;
 }

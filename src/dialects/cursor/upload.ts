@@ -3,12 +3,12 @@ import type { Place } from "../../core/place.js";
 import type { StreamMessage } from "../../model/message.js";
 import type { ProtoMessage } from "../../model/schema.js";
 import type { Call } from "./call.js";
-import { carriedBlob } from "./client-message.js";
 import { listOf, textOrNull } from "./fields.js";
 import { plural } from "./format.js";
 import type { Intake } from "./intake.js";
 import { binaryBody } from "./json-twin.js";
 import type { CarriedBlob } from "./model.js";
+import { carriedBlob } from "./run-request.js";
 import { UPLOAD } from "./types.js";
 
 export interface UploadedBlob {
