@@ -11,8 +11,8 @@ import { writePackets } from "./lib/write-pcap.mjs";
 export const dataFolder = join(dirname(fileURLToPath(import.meta.url)), "data");
 const MB = 1_000_000;
 
-// many: short appends and deltas, an entry every few kB. heavy: attachments and long tool output dominate.
-const many = {
+// dense: short appends and deltas only, the dearest HAR there is per byte. heavy: attachments and long tool output dominate.
+const dense = {
   turnsPerConversation: 20,
   deltas: 60,
   textBlobs: 6,
@@ -30,7 +30,22 @@ const heavy = {
   noiseBytes: 900_000,
   hex: false,
 };
-const mixed = {
+// recorded: a turn as the recorded talks have them: 60 frames, ten sets (two above 1 KiB, packed about 4:1), one get answered in hex, 12 appends.
+const recorded = {
+  turnsPerConversation: 10,
+  deltas: 45,
+  smallBlobs: 5,
+  textBlobs: 1,
+  textBytes: 5_000,
+  noiseBlobs: 0,
+  noiseBytes: 0,
+  stateBytes: 35_000,
+  gets: 1,
+  hex: true,
+  promptBytes: 300,
+};
+// images: attachments that do not compress inside of gzip, the dearest traffic there is per byte.
+const images = {
   turnsPerConversation: 10,
   deltas: 400,
   textBlobs: 10,
@@ -42,15 +57,23 @@ const mixed = {
 };
 
 export const files = {
-  "many.har": { megabytes: 220, make: (path, bytes) => writeHar(path, turns(many), bytes) },
+  "many.har": { megabytes: 220, make: (path, bytes) => writeHar(path, turns(recorded), bytes) },
+  "dense.har": { megabytes: 110, make: (path, bytes) => writeHar(path, turns(dense), bytes) },
   "heavy.har": { megabytes: 510, make: (path, bytes) => writeHar(path, turns(heavy), bytes) },
   "huge.har": { megabytes: 2_050, make: (path, bytes) => writeHar(path, turns(heavy), bytes) },
-  "plain.pcap": { megabytes: 310, make: (path, bytes) => writePackets(path, "pcap", http2Writes(turns(mixed)), bytes) },
+  "plain.pcap": {
+    megabytes: 310,
+    make: (path, bytes) => writePackets(path, "pcap", http2Writes(turns(recorded)), bytes),
+  },
+  "images.pcap": {
+    megabytes: 310,
+    make: (path, bytes) => writePackets(path, "pcap", http2Writes(turns(images)), bytes),
+  },
   "tls.pcapng": {
     megabytes: 310,
     make: (path, bytes) => {
       writeFileSync(`${path}.keys`, keyLog);
-      return writePackets(path, "pcapng", sealed(http2Writes(turns(mixed))), bytes);
+      return writePackets(path, "pcapng", sealed(http2Writes(turns(recorded))), bytes);
     },
   },
 };

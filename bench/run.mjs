@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { best, measure, row } from "./lib/measure.mjs";
 import { turns } from "./lib/traffic.mjs";
 import { writeHar } from "./lib/write-har.mjs";
-import { dataFolder, ensure } from "./make.mjs";
+import { dataFolder, ensure, files } from "./make.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const cli = [process.execPath, join(root, "bin", "cursor-wire.js")];
@@ -21,6 +21,7 @@ function har() {
   ];
   for (const [name, aim] of [
     ["many.har", "aim: at most 1.5x the baseline"],
+    ["dense.har", "worst case, no aim"],
     ["heavy.har", "aim: faster than the baseline"],
   ]) {
     const path = ensure(name);
@@ -41,16 +42,18 @@ function har() {
 }
 
 function packets() {
-  for (const [name, as, megabytes, aim] of [
-    ["plain.pcap", "plain.pcap", 310, "aim: 10x tshark"],
-    ["tls.pcapng", "tls.pcapng", 310, "aim: 5x tshark"],
+  for (const [name, aim] of [
+    ["plain.pcap", "aim: 10x tshark"],
+    ["images.pcap", "worst case, no aim"],
+    ["tls.pcapng", "aim: 5x tshark"],
   ]) {
-    const path = ensure(name, megabytes, as);
+    const { megabytes } = files[name];
+    const path = ensure(name);
     const tls = name.startsWith("tls");
     const keys = tls ? ["-o", `tls.keylog_file:${path}.keys`] : ["-d", "tcp.port==8443,http2"];
     const ours = best(2, [...cli, "analyze", path, "--brief", ...(tls ? ["--keylog", `${path}.keys`] : [])]);
     const shark = best(2, ["tshark", "-r", path, ...keys, "-Y", "http2", "-T", "fields", "-e", "http2.headers.path"]);
-    console.log(`\n${as} (${(size(path) / 1e6).toFixed(0)} MB), ${aim}`);
+    console.log(`\n${name} (${(size(path) / 1e6).toFixed(0)} MB), ${aim}`);
     row("tshark -Y http2 -e http2.headers.path", size(path), shark);
     row(
       "cursor-wire analyze --brief",
@@ -58,7 +61,7 @@ function packets() {
       ours,
       `${ratio(shark.wall, ours.wall)} faster (CPU ${ratio(shark.cpu, ours.cpu)}); aim: peak under 250 MB`,
     );
-    const twice = ensure(name, megabytes * 2, `twice-${as}`);
+    const twice = ensure(name, megabytes * 2, `twice-${name}`);
     row(
       "the same at twice the size",
       size(twice),

@@ -26,6 +26,7 @@ export function* turns(options) {
   const text = textPool(next);
   const noise = noisePool(next);
   let known = [];
+  let stored = null;
   for (let index = 0; ; index++) {
     const ordinal = index % options.turnsPerConversation;
     if (ordinal === 0) known = [];
@@ -58,10 +59,23 @@ export function* turns(options) {
     const roots = [
       set(Buffer.from(JSON.stringify({ role: "user", content: text.slice(options.promptBytes ?? 400).toString() }))),
     ];
+    for (let i = 0; i < (options.gets ?? 0) && stored !== null; i++) {
+      const kv = frames.kv++;
+      frames.push(serverFrame(4, message(int(1, kv), len(2, len(1, stored.id)))));
+      appends.push(append(seqno++, len(3, message(int(1, kv), len(2, len(1, stored.content))))));
+    }
     for (let i = 0; i < options.deltas; i++)
       frames.push(interaction(1, len(1, text.slice(12 + Math.floor(next() * 40)))));
     const user = set(message(len(1, "invented prompt"), len(2, uuid(0xb0, index))));
     const steps = [];
+    for (let i = 0; i < (options.smallBlobs ?? 0); i++) steps.push(set(len(1, len(1, text.slice(300)))));
+    if (options.stateBytes !== undefined) {
+      const content = Buffer.from(
+        JSON.stringify({ role: "system", content: `${index} ${text.slice(options.stateBytes)}` }),
+      );
+      stored = { content, id: set(content) };
+      roots.push(stored.id);
+    }
     for (let i = 0; i < options.textBlobs; i++) steps.push(set(len(1, len(1, text.slice(options.textBytes)))));
     for (let i = 0; i < options.noiseBlobs; i++)
       roots.push(
