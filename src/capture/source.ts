@@ -228,12 +228,24 @@ function openError(path: string, cause: unknown): CursorWireError {
   switch (codeOf(cause)) {
     case "ENOENT":
     case "ENOTDIR":
-      return new CursorWireError("input.not-found", `${name} does not exist`, { cause });
+      return new CursorWireError(
+        "input.not-found",
+        `${name} does not exist: check the path (relative paths start at the working folder)`,
+        { cause },
+      );
     case "EACCES":
     case "EPERM":
-      return new CursorWireError("input.not-allowed", `${name} may not be read: permission denied`, { cause });
+      return new CursorWireError(
+        "input.not-allowed",
+        `${name} may not be read: permission denied; change its mode or copy it (files of a root tcpdump belong to root)`,
+        { cause },
+      );
     case "EISDIR":
-      return new CursorWireError("input.directory", `${name} is a directory, not a capture file`, { cause });
+      return new CursorWireError(
+        "input.directory",
+        `${name} is a directory, not a capture file: name the files in it`,
+        { cause },
+      );
     default:
       return new CursorWireError("input.unreadable", `${name} cannot be read: ${messageOf(cause)}`, { cause });
   }

@@ -53,9 +53,11 @@ export const commandTable: readonly CommandRow[] = [
       "tcpdump -i any -U -w - tcp port 443 | cursor-wire analyze --follow --keylog keys.log -",
     ],
     options: (command) =>
-      ruleOptions(outputOptions(selectionOptions(readingOptions(command)), ["text", "json", "markdown"]))
-        .option("--brief", "one line per turn")
-        .option("--follow", "print turns as they happen"),
+      ruleOptions(
+        outputOptions(selectionOptions(readingOptions(command)), ["text", "json", "markdown"])
+          .option("--brief", "one line per turn")
+          .option("--follow", "print turns as they happen"),
+      ),
     load: () => import("./commands/analyze.js"),
   },
   {

@@ -180,7 +180,10 @@ const knownOthers: readonly { readonly test: (head: Bytes, text: string) => bool
     test: (_, text) => /^\d+:\d+:/.test(text) && text.includes(";9:websocket;"),
     what: "is a mitmproxy flow file: export it as HAR (mitmdump -r FILE --set hardump=OUT.har)",
   },
-  { test: (head) => head.length === 0, what: "is empty" },
+  {
+    test: (head) => head.length === 0,
+    what: "is empty: the recorder wrote nothing, or has not written yet (tcpdump -U writes each packet at once)",
+  },
 ];
 
 function unknownFormat(path: string, head: Bytes): string {

@@ -4,6 +4,7 @@ import { type Printable, privately, Sensitive } from "../core/printable.js";
 import { pathOnly } from "../model/exchange.js";
 import type { FrameLine, Framing, StreamMessage } from "../model/message.js";
 import type { Schemas } from "../model/schema.js";
+import { endStreamValue, isEndStream, isWebTrailer, trailersValue, unclaimedSays } from "./unclaimed-says.js";
 
 const protobufFramings: ReadonlySet<Framing> = new Set(["connect-envelope", "grpc", "grpc-web", "grpc-web-text"]);
 
@@ -24,10 +25,15 @@ export function unclaimedLine(message: StreamMessage, schemas: Schemas, looks: s
     channel: looks,
     type: type ?? (isProtobuf ? "protobuf" : textOf(message) === undefined ? "bytes" : "text"),
     kind: path === "" ? looks : path,
-    says: [],
+    says: unclaimedSays(message),
     value: () => {
       if (secretBodies.test(path)) return new Sensitive("secret", textOf(message) ?? message.body);
-      return isProtobuf ? schemas.json(type ?? "", message.body, () => "private") : privateText(message);
+      if (isProtobuf) return schemas.json(type ?? "", message.body, () => "private");
+      return isEndStream(message)
+        ? endStreamValue(message.body)
+        : isWebTrailer(message)
+          ? trailersValue(message.body)
+          : privateText(message);
     },
     unknown: () => (isProtobuf ? schemas.unknown(type ?? "", message.body) : []),
   };
@@ -37,8 +43,7 @@ export function unclaimedLine(message: StreamMessage, schemas: Schemas, looks: s
 function isProto(message: StreamMessage, looks: string): boolean {
   if (looks === "Connect unary" || looks === "protobuf") return message.fault === null;
   if (!protobufFramings.has(message.framing) || message.fault !== null) return false;
-  const isEnd = message.framing === "connect-envelope" ? (message.flags & 0x02) !== 0 : (message.flags & 0x80) !== 0;
-  return !isEnd && message.body[0] !== 0x7b;
+  return !isEndStream(message) && !isWebTrailer(message) && message.body[0] !== 0x7b;
 }
 
 function methodType(message: StreamMessage, schemas: Schemas, path: string): string | null {

@@ -113,9 +113,17 @@ function* flowLines(summary: FlowSummary, exchanges: readonly ExchangeRow[], vie
       ? ` · ${duration(millisBetween(summary.start.earliest, summary.end.latest))}`
       : "";
   const packets = summary.packets > 0 ? ` · ${many(summary.packets, "packet")}` : "";
-  yield view.paint.strong(`flow ${flow.id}  ${names}`) +
-    `  ${summary.protocol}, roles by ${flow.rolesBy}${packets}${took}`;
-  yield `  ${view.paint.up("↑")} ${byteCount(summary.up.bytes)}${gapText(summary.up)}   ${view.paint.down("↓")} ${byteCount(summary.down.bytes)}${gapText(summary.down)}`;
+  const title = `flow ${flow.id}  ${names}`;
+  const how = `${summary.protocol}, roles by ${flow.rolesBy}${packets}${took}`;
+  if (title.length + 2 + how.length <= view.width) yield `${view.paint.strong(title)}  ${how}`;
+  else {
+    yield view.paint.strong(clipMiddle(title, view.width));
+    for (const line of wrap(how, view.width - 2)) yield `  ${line}`;
+  }
+  const up = `${view.paint.up("↑")} ${byteCount(summary.up.bytes)}${gapText(summary.up)}`;
+  const down = `${view.paint.down("↓")} ${byteCount(summary.down.bytes)}${gapText(summary.down)}`;
+  if (summary.up.gaps.length === 0 || summary.down.gaps.length === 0) yield `  ${up}   ${down}`;
+  else yield* [`  ${up}`, `  ${down}`];
   for (const line of tlsLines(summary, view)) yield `  ${line}`;
   const shown = view.all ? exchanges : exchanges.slice(0, exchangesShown);
   const ended = shown.some((row) => row.end !== "complete");
@@ -158,7 +166,7 @@ function exchangeLine(row: ExchangeRow, ended: boolean, view: View): string {
   const { request } = row;
   const name =
     request === null ? row.kind : `${request.method} ${request.authority}${urlText(request.path, view.redactor)}`;
-  const room = Math.max(16, view.width - lead.length - sizes.length - (ended ? 9 : 0));
+  const room = Math.max(8, view.width - lead.length - sizes.length - (ended ? 9 : 0));
   const shown = padEnd(clipMiddle(terminal(view.redactor.scrub(name)), room), room);
   const painted = row.status !== null && row.status >= 400 ? view.paint.warn(lead) : lead;
   return `${painted}${shown}${sizes}${end}`.trimEnd();

@@ -6,45 +6,18 @@ import { createHash } from "node:crypto";
 import { asBuffer, type Bytes } from "../core/bytes.js";
 import type { Sensitive, Sensitivity } from "../core/printable.js";
 import { type Headers, headerValue } from "../model/exchange.js";
+import { isSecretHeader } from "../model/secret-headers.js";
 import { byteCount } from "./numbers.js";
 
 /** secrets: hide secrets. private: hide content too. none: hide nothing. */
 export type RedactLevel = "secrets" | "private" | "none";
 
-/** Header names whose values are secret (protocols: Cursor 1.3, kimi 2.6, and what HTTP itself uses for credentials). */
-const secretHeaders: ReadonlySet<string> = new Set([
-  "authorization",
-  "proxy-authorization",
-  "cookie",
-  "set-cookie",
-  "x-api-key",
-  "x-blob-encryption-key",
-  "x-inference-authentication-jwt",
-  "x-cursor-auth",
-  "x-cursor-checksum",
-  "x-client-key",
-  "x-session-id",
-]);
-const secretHeaderShape = /(^|[-_])(token|secret|password|api-?key|authorization|jwt|credentials?)$/i;
 const secretQuery =
   /^(token|access_token|refresh_token|id_token|auth|auth_token|authorization|api_?key|key|secret|client_secret|password|passwd|code|sig|signature|jwt|session|session_id|x-amz-signature|x-amz-security-token|x-goog-signature)$/i;
 
 /** Shorter values are words, not secrets: scrubbing them everywhere would only make texts unreadable. */
 const leastSecret = 5;
 const prefixLength = 5;
-
-export function isSecretHeader(name: string): boolean {
-  let secret = judgedNames.get(name);
-  if (secret === undefined) {
-    secret = secretHeaders.has(name.toLowerCase()) || secretHeaderShape.test(name);
-    if (judgedNames.size < namesKept) judgedNames.set(name, secret);
-  }
-  return secret;
-}
-
-/** Every head of a capture is looked through, and their names are the same. */
-const judgedNames = new Map<string, boolean>();
-const namesKept = 1024;
 
 export function isSecretQuery(name: string): boolean {
   return secretQuery.test(name);

@@ -1,7 +1,8 @@
 /** The built command as a process of its own: what only the real world shows. Needs `npm run build`. */
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { requireBuilt } from "../docs/built.js";
 
 const har = "fixtures/cursor/three-turns.har";
 const bin = "bin/cursor-wire.js";
@@ -12,7 +13,9 @@ const run = (args: readonly string[], input?: Buffer) =>
     ...(input === undefined ? {} : { input }),
   });
 
-describe.skipIf(!existsSync("dist/cli/start.js") && process.env.CI !== "true")("the built command", () => {
+describe("the built command", () => {
+  beforeAll(() => requireBuilt());
+
   it("--version is that of the package", () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
     const ran = run(["--version"]);

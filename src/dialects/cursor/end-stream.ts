@@ -2,30 +2,14 @@
 import { type Bytes, utf8 } from "../../core/bytes.js";
 import type { Printable } from "../../core/printable.js";
 import { secretly } from "../../core/printable.js";
+import { codeOfStatus, connectCodes } from "../../decode/connect-error.js";
 import type { Schemas } from "../../model/schema.js";
+import { isSecretHeader } from "../../model/secret-headers.js";
 import { flag, flat, sub, text } from "./fields.js";
 import type { EndStream } from "./model.js";
-import { isSecretHeader } from "./sensitivity.js";
 import { ERROR_DETAILS } from "./types.js";
 
-const codes: ReadonlySet<string> = new Set([
-  "canceled",
-  "unknown",
-  "invalid_argument",
-  "deadline_exceeded",
-  "not_found",
-  "already_exists",
-  "permission_denied",
-  "resource_exhausted",
-  "failed_precondition",
-  "aborted",
-  "out_of_range",
-  "unimplemented",
-  "internal",
-  "unavailable",
-  "data_loss",
-  "unauthenticated",
-]);
+const codes: ReadonlySet<string> = new Set(connectCodes);
 
 type Json = { readonly [key: string]: unknown };
 
@@ -98,22 +82,11 @@ function metadataIssues(metadata: unknown): string[] {
   return issues;
 }
 
-const byStatus: Readonly<Record<number, string>> = {
-  400: "internal",
-  401: "unauthenticated",
-  403: "permission_denied",
-  404: "unimplemented",
-  429: "unavailable",
-  502: "unavailable",
-  503: "unavailable",
-  504: "unavailable",
-};
-
 /** The answer to a call that failed before its stream began: its JSON, or what the client makes of the status (1.4). */
 export function readUnaryError(status: number, body: Bytes, schemas: Schemas): Omit<EndStream, "issues"> {
   const value = parse(body);
   if (isObject(value) && typeof value["code"] === "string") return readError(value, schemas, []);
-  return { error: { code: byStatus[status] ?? "unknown", message: `HTTP ${status}` }, details: "", retryable: null };
+  return { error: { code: codeOfStatus(status), message: `HTTP ${status}` }, details: "", retryable: null };
 }
 
 /** As `frames` prints it: header values that are secrets are marked. */

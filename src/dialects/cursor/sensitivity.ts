@@ -74,22 +74,3 @@ export function sensitivity(type: string, field: string): Sensitivity | undefine
   if (secrets.has(full)) return "secret";
   return contentFields.has(field) && !notContent.has(full) ? "private" : undefined;
 }
-
-const secretHeaders: ReadonlySet<string> = new Set([
-  "authorization",
-  "proxy-authorization",
-  "cookie",
-  "set-cookie",
-  "x-api-key",
-  "x-blob-encryption-key",
-  "x-inference-authentication-jwt",
-  "x-cursor-auth",
-  "x-cursor-checksum",
-  "x-client-key",
-  "x-session-id",
-]);
-
-/** EndStream metadata may repeat response headers. */
-export function isSecretHeader(name: string): boolean {
-  return secretHeaders.has(name.toLowerCase());
-}
