@@ -119,6 +119,51 @@ function made(
   };
 }
 
+/** How often these come depends on what the model said, never on the protocol. */
+const spoken = /delta|token|progress|partial|chunk|output|stdout|stderr/i;
+
+/**
+ * For turns of one course whose facts differ in number: the first message that is one more of its kind than the other side has. A run of
+ * one kind is a single leg of the course, so an added set or call shows only here.
+ */
+export function firstSurplus(
+  a: readonly TalkMessage[],
+  b: readonly TalkMessage[],
+): { divergence: Divergence; ordinal: number } | null {
+  const [inA, inB] = [byKind(a), byKind(b)];
+  const found = [...new Set([...inA.keys(), ...inB.keys()])].flatMap((key) => {
+    const [x, y] = [inA.get(key) ?? [], inB.get(key) ?? []];
+    if (x.length === y.length) return [];
+    const message = (x[y.length] ?? y[x.length])!;
+    const leg: Leg = { kind: message.kind, fields: message.fields, message };
+    return [
+      x.length > y.length
+        ? made("missing", leg, undefined, message.direction)
+        : made("extra", undefined, leg, message.direction),
+    ];
+  });
+  // An answer follows from its request: what the server began comes first.
+  found.sort(
+    by(
+      (row) => row.divergence.direction === "up",
+      (row) => row.ordinal,
+    ),
+  );
+  return found[0] ?? null;
+}
+
+function byKind(messages: readonly TalkMessage[]): ReadonlyMap<string, readonly TalkMessage[]> {
+  const kinds = new Map<string, TalkMessage[]>();
+  for (const message of messages) {
+    if (spoken.test(message.kind)) continue;
+    const key = `${message.direction} ${message.kind}`;
+    const list = kinds.get(key);
+    if (list === undefined) kinds.set(key, [message]);
+    else list.push(message);
+  }
+  return kinds;
+}
+
 /** Kinds that only the first list has. */
 export function kindsMissing(a: readonly TalkMessage[], b: readonly TalkMessage[]): readonly KindCount[] {
   const there = new Set(b.map((message) => `${message.direction} ${message.kind}`));

@@ -42,6 +42,19 @@ describe("first divergence", () => {
     expect(found === null ? null : `${found.what} ${(found.a ?? found.b)?.kind}`).toBe(want);
   });
 
+  it("one more of a run is found where the facts count it, and only there", () => {
+    const kv = (count: number) => ({ json: () => ({ kv: Array.from({ length: count }, (_, id) => ({ id })) }) });
+    expect(first(talk("↓set ↓set ↓end", kv(2)), talk("↓set ↓end", kv(1)))).toMatchObject({
+      what: "missing",
+      a: { kind: "set" },
+    });
+    expect(first(talk("↓text ↓set ↓end", kv(1)), talk("↓text ↓set ↓set ↓end", kv(2)))).toMatchObject({
+      what: "extra",
+      b: { kind: "set", place: place(2) },
+    });
+    expect(first(talk("↓text_delta ↓end", kv(1)), talk("↓text_delta ↓text_delta ↓end", kv(2)))).toBeNull();
+  });
+
   it("tells the fields of each side", () => {
     expect(first(talk("↓text:a,b"), talk("↓text:a,c"))).toMatchObject({ onlyA: ["b"], onlyB: ["c"] });
   });
