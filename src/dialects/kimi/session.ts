@@ -21,7 +21,8 @@ import { errorCodes } from "./tables/error-codes.js";
 import { eventTypes } from "./tables/events.js";
 import { frameTypes } from "./tables/frames.js";
 import type { TurnBuilder } from "./turn-builder.js";
-import { type SessionEventIn, TurnTracker } from "./turns.js";
+import type { SessionEventIn } from "./turn-events.js";
+import { TurnTracker } from "./turns.js";
 
 /** Everything the session learnt: what the result and the rules are made from. */
 export interface KimiState {

@@ -5,7 +5,7 @@
 import type { TurnError } from "../../model/conversation.js";
 import { at, canonical, contentText, listAt, numberAt, textAt } from "./json.js";
 import type { TurnBuilder } from "./turn-builder.js";
-import type { SessionEventIn } from "./turns.js";
+import type { SessionEventIn } from "./turn-events.js";
 
 interface TurnAccess {
   /** Known or new. */
