@@ -201,7 +201,8 @@ function isRegular(path: string, fd: number): boolean {
   } catch (cause) {
     throw openError(path, cause);
   }
-  if (stat.isDirectory()) throw new CursorWireError("input.directory", `${path} is a directory, not a capture file: name the files in it`);
+  if (stat.isDirectory())
+    throw new CursorWireError("input.directory", `${path} is a directory, not a capture file: name the files in it`);
   return stat.isFile();
 }
 
