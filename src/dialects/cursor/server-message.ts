@@ -45,25 +45,26 @@ export interface ServerMessage {
   readonly references: readonly Reference[];
 }
 
-/** What a branch says about itself; the rest is as `rest` has it. */
+/** What a branch says about itself; `readServer` has the rest. */
 export type ServerPart = Partial<Omit<ServerMessage, "kind">>;
-
-const rest: Omit<ServerMessage, "kind"> = {
-  lane: "session",
-  says: noWords,
-  detail: noDetail,
-  fold: "",
-  text: "",
-  notice: false,
-  tokens: 0,
-  nested: null,
-  references: noReferences,
-};
 
 /** Decoded once; the caller keeps the faults and unknown fields. */
 export function readServer(decoded: Decoded, body: Bytes, reading: Reading): ServerMessage {
   const kind = kindOf(reading.schemas, decoded, body);
-  return { kind: kind.kind, ...rest, ...partOf(kind, decoded.value, reading) };
+  const part = partOf(kind, decoded.value, reading);
+  // Written out: objects that are spread together have no common shape, and this one is made for every message.
+  return {
+    kind: kind.kind,
+    lane: part.lane ?? "session",
+    says: part.says ?? noWords,
+    detail: part.detail ?? noDetail,
+    fold: part.fold ?? "",
+    text: part.text ?? "",
+    notice: part.notice ?? false,
+    tokens: part.tokens ?? 0,
+    nested: part.nested ?? null,
+    references: part.references ?? noReferences,
+  };
 }
 
 function partOf(kind: Kind, message: ProtoMessage, reading: Reading): ServerPart {
@@ -74,7 +75,7 @@ function partOf(kind: Kind, message: ProtoMessage, reading: Reading): ServerPart
     case "interaction_update":
       return inner === null
         ? {}
-        : { ...interactionUpdate(inner.name, inner.value, reading.schemas, ""), ...blobIds(inner.name, branch!.value) };
+        : withBlobIds(interactionUpdate(inner.name, inner.value, reading.schemas, ""), inner.name, branch!.value);
     case "kv_server_message":
       return inner === null ? { lane: "kv" } : kv(inner.name, int(branch!.value, "id"), inner.value, reading.contents);
     case "exec_server_message":
@@ -101,12 +102,12 @@ function partOf(kind: Kind, message: ProtoMessage, reading: Reading): ServerPart
   }
 }
 
-/** Of updates that can carry blob ids. */
-function blobIds(branch: string, value: ProtoMessage): ServerPart {
+/** With those of updates that can carry blob ids. */
+function withBlobIds(part: ServerPart, branch: string, value: ProtoMessage): ServerPart {
   if (branch !== "tool_call_completed" && branch !== "tool_call_started" && branch !== "user_message_appended")
-    return {};
+    return part;
   const references = referencesOf(UPDATE, value);
-  return references.length === 0 ? {} : { references };
+  return references.length === 0 ? part : { ...part, references };
 }
 
 function firstToken(value: ProtoMessage | undefined): Words {
