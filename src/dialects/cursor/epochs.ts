@@ -117,7 +117,8 @@ interface Copies {
 }
 
 /** The same append from two inputs counts once; two from one input stay, for the rules to judge. */
-function distinctAppends(log: RequestLog, note: Note): UpItem[] {
+function distinctAppends(log: RequestLog, note: Note): readonly UpItem[] {
+  if (isOfOneInput(log.appends)) return log.appends;
   const seen = new Map<string, Copies>();
   const kept: UpItem[] = [];
   for (const item of log.appends) {
@@ -127,7 +128,7 @@ function distinctAppends(log: RequestLog, note: Note): UpItem[] {
       copies = { byInput: new Map(), kept: [] };
       seen.set(key, copies);
     }
-    const input = item.append?.input ?? 0;
+    const input = inputOf(item);
     const nth = copies.byInput.get(input) ?? 0;
     copies.byInput.set(input, nth + 1);
     const twin = copies.kept[nth];
@@ -141,6 +142,14 @@ function distinctAppends(log: RequestLog, note: Note): UpItem[] {
   }
   return kept;
 }
+
+function isOfOneInput(appends: readonly UpItem[]): boolean {
+  const input = inputOf(appends[0]);
+  for (const item of appends) if (inputOf(item) !== input) return false;
+  return true;
+}
+
+const inputOf = (item: UpItem | undefined): number => item?.append?.input ?? 0;
 
 interface Group {
   readonly call: DownCall | null;

@@ -167,7 +167,7 @@ export interface UpItem {
   readonly faults: readonly WireFault[];
   readonly branches: number;
   readonly unknownFields: number;
-  /** SHA-256 of the inner message, hex: tells a repeat from a conflict. */
+  /** Of the inner message: tells a repeat from a conflict. */
   readonly digest: string;
   /** Ordinal of arrival in the session. */
   readonly order: number;

@@ -14,7 +14,7 @@ export interface KvOp {
   readonly item: DownItem;
   readonly ask: KvAsk;
   /** Answers with this id, of whatever branch; more than one is a fault. */
-  readonly answers: UpItem[];
+  answers: readonly UpItem[];
 }
 
 export interface ExecCall {
@@ -23,15 +23,15 @@ export interface ExecCall {
   readonly ask: ExecAsk;
   readonly item: DownItem;
   /** Data messages, heartbeats, stream_close and throw, in seqno order. */
-  readonly messages: UpItem[];
-  readonly aborts: DownItem[];
+  messages: readonly UpItem[];
+  aborts: readonly DownItem[];
 }
 
 export interface Query {
   readonly id: number;
   readonly branch: string;
   readonly item: DownItem;
-  readonly answers: UpItem[];
+  answers: readonly UpItem[];
 }
 
 export interface ToolCallLife {
@@ -59,11 +59,15 @@ export function pairUp(down: readonly DownItem[], up: readonly UpItem[]): Pairs 
   return pairing;
 }
 
-/** Asks with one id, and which of them the next answer is for. */
-interface Waiting<T> {
-  readonly list: T[];
-  at: number;
+/** Asks that share one id, and which of them the next answer is for. */
+class Queue<T> {
+  at = 0;
+
+  constructor(readonly list: T[]) {}
 }
+
+/** By id: the one ask that has it, as nearly always, or all that do. */
+type ById<T> = Map<number, T | Queue<T>>;
 
 class Pairing implements Pairs {
   readonly kv: KvOp[] = [];
@@ -71,40 +75,40 @@ class Pairing implements Pairs {
   readonly queries: Query[] = [];
   readonly tools: ToolCallLife[] = [];
   readonly stray: UpItem[] = [];
-  readonly askOf = new Map<UpItem, DownItem>();
-  private readonly kvById = new Map<number, Waiting<KvOp>>();
-  private readonly execById = new Map<number, Waiting<ExecCall>>();
-  private readonly queriesById = new Map<number, Waiting<Query>>();
+  private readonly kvById: ById<KvOp> = new Map();
+  private readonly execById: ById<ExecCall> = new Map();
+  private readonly queriesById: ById<Query> = new Map();
   private readonly toolsById = new Map<string, ToolCallLife>();
+
+  /** Only the timeline asks for it. */
+  get askOf(): ReadonlyMap<UpItem, DownItem> {
+    const asks = new Map<UpItem, DownItem>();
+    for (const { answers, item } of this.kv) for (const answer of answers) asks.set(answer, item);
+    for (const { messages, item } of this.exec) for (const answer of messages) asks.set(answer, item);
+    for (const { answers, item } of this.queries) for (const answer of answers) asks.set(answer, item);
+    return asks;
+  }
 
   ask(item: DownItem): void {
     const { detail } = item;
     switch (detail.type) {
-      case "kv":
-        this.add(this.kv, this.kvById, {
-          id: detail.id,
-          op: detail.op,
-          blobId: detail.blobId,
-          item,
-          ask: detail,
-          answers: [],
-        });
+      case "kv": {
+        const { id, op, blobId } = detail;
+        add(this.kv, this.kvById, { id, op, blobId, item, ask: detail, answers: none });
         break;
-      case "exec":
-        this.add(this.exec, this.execById, {
-          id: detail.id,
-          kind: detail.kind,
-          ask: detail,
-          item,
-          messages: [],
-          aborts: [],
-        });
+      }
+      case "exec": {
+        const { id, kind } = detail;
+        add(this.exec, this.execById, { id, kind, ask: detail, item, messages: none, aborts: none });
         break;
-      case "abort":
-        this.execById.get(detail.id)?.list.at(-1)?.aborts.push(item);
+      }
+      case "abort": {
+        const call = lastOf(this.execById.get(detail.id));
+        if (call !== undefined) call.aborts = grown(call.aborts, item);
         break;
+      }
       case "query":
-        this.add(this.queries, this.queriesById, { id: detail.id, branch: detail.branch, item, answers: [] });
+        add(this.queries, this.queriesById, { id: detail.id, branch: detail.branch, item, answers: none });
         break;
       case "tool":
         this.tool(detail, item);
@@ -119,44 +123,30 @@ class Pairing implements Pairs {
     const { detail } = item;
     switch (detail.type) {
       case "kv":
-        this.give(this.kvById.get(detail.id), item, (op) => op.answers, true);
+        this.give(waiting(this.kvById.get(detail.id), true), item);
         break;
       case "exec":
-        this.give(this.execById.get(detail.id), item, (call) => call.messages, false);
+        this.report(waiting(this.execById.get(detail.id), false), item);
         break;
       case "control":
-        this.give(this.execById.get(detail.id), item, (call) => call.messages, detail.what !== "heartbeat");
+        this.report(waiting(this.execById.get(detail.id), detail.what !== "heartbeat"), item);
         break;
       case "response":
-        this.give(this.queriesById.get(detail.id), item, (query) => query.answers, true);
+        this.give(waiting(this.queriesById.get(detail.id), true), item);
         break;
       default:
         break;
     }
   }
 
-  private add<T extends { readonly id: number }>(list: T[], byId: Map<number, Waiting<T>>, entry: T): void {
-    list.push(entry);
-    const same = byId.get(entry.id);
-    if (same === undefined) byId.set(entry.id, { list: [entry], at: 0 });
-    else same.list.push(entry);
+  private give(asked: KvOp | Query | undefined, item: UpItem): void {
+    if (asked === undefined) this.stray.push(item);
+    else asked.answers = grown(asked.answers, item);
   }
 
-  /** To the first one that still waits, else to the last one with this id. `settles`: the next answer is for the one behind it. */
-  private give<T extends { readonly item: DownItem }>(
-    waiting: Waiting<T> | undefined,
-    item: UpItem,
-    answers: (entry: T) => UpItem[],
-    settles: boolean,
-  ): void {
-    if (waiting === undefined) {
-      this.stray.push(item);
-      return;
-    }
-    const entry = waiting.list[waiting.at]!;
-    answers(entry).push(item);
-    this.askOf.set(item, entry.item);
-    if (settles && waiting.at < waiting.list.length - 1) waiting.at++;
+  private report(call: ExecCall | undefined, item: UpItem): void {
+    if (call === undefined) this.stray.push(item);
+    else call.messages = grown(call.messages, item);
   }
 
   private tool(event: ToolEvent, item: DownItem): void {
@@ -170,6 +160,35 @@ class Pairing implements Pairs {
     if (life.tool === "") life.tool = event.tool;
     life.events.push({ event, item });
   }
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+/** The first one stands in a list of its own size: most lists stay at one, and a pushed one has room for sixteen. */
+function grown<T>(list: readonly T[], item: T): readonly T[] {
+  if (list.length === 0) return [item];
+  (list as T[]).push(item);
+  return list;
+}
+
+function add<T extends { readonly id: number }>(list: T[], byId: ById<T>, entry: T): void {
+  list.push(entry);
+  const same = byId.get(entry.id);
+  if (same === undefined) byId.set(entry.id, entry);
+  else if (same instanceof Queue) same.list.push(entry);
+  else byId.set(entry.id, new Queue([same, entry]));
+}
+
+/** The first one that still waits, else the last one with this id. `settles`: the next answer is for the one behind it. */
+function waiting<T>(asked: T | Queue<T> | undefined, settles: boolean): T | undefined {
+  if (!(asked instanceof Queue)) return asked;
+  const entry = asked.list[asked.at];
+  if (settles && asked.at < asked.list.length - 1) asked.at++;
+  return entry;
+}
+
+function lastOf<T>(asked: T | Queue<T> | undefined): T | undefined {
+  return asked instanceof Queue ? asked.list.at(-1) : asked;
 }
 
 const lastEvents: ReadonlySet<string> = new Set([
