@@ -1,6 +1,6 @@
 /** The HTTP side of one BidiAppend. What the appends of a request have in common is kept once. */
 import type { Nanos } from "../../core/time.js";
-import type { HexFault } from "./append-body.js";
+import type { HexFault } from "./hex-text.js";
 
 /** The same for most appends of a request. */
 export interface AppendHead {
