@@ -1,4 +1,5 @@
 /** Checkpoints (protocols/cursor.md 5, C): one run's states grow, are closed over blobs, and were acknowledged before they were published. */
+import { noBytes } from "../../../core/bytes.js";
 import { isExact, isKnown } from "../../../core/time.js";
 import { emptyDigest } from "../contents.js";
 import { deep } from "../fields.js";
@@ -8,6 +9,7 @@ import type { Checkpoint } from "../model.js";
 import type { KvOp } from "../pairs.js";
 import type { CursorTurn } from "../turn.js";
 import { JSON_MESSAGE, STATE } from "../types.js";
+import { hasBraces, openMessage } from "./json-messages.js";
 import { examples, type Judgement, noDownlink } from "./rule.js";
 import { agentTurn, commonPrefix, idsOf, ownSets, reachedOwn, stateAt } from "./states.js";
 
@@ -120,15 +122,10 @@ export function* decodable(turn: CursorTurn): Generator<Judgement> {
 }
 
 function jsonFault(turn: CursorTurn, id: string): string {
-  const bytes = turn.services.blobs.content(id) ?? new Uint8Array(0);
-  if (bytes[0] !== 0x7b || bytes.at(-1) !== 0x7d) return "it does not start with { and end with }";
-  if (bytes.length > parsedJsonBytes) return "";
-  try {
-    JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return "";
-  } catch {
-    return "it does not parse";
-  }
+  const message = openMessage(turn, id);
+  const braces = message?.hasBraces ?? hasBraces(turn.services.blobs.content(id) ?? noBytes);
+  if (!braces) return "it does not start with { and end with }";
+  return message === undefined || message.isJson || message.bytes > parsedJsonBytes ? "" : "it does not parse";
 }
 
 function messageFault(turn: CursorTurn, id: string, type: string): string | undefined {

@@ -6,6 +6,7 @@ import { count, plural } from "../format.js";
 import type { CursorTurn } from "../turn.js";
 import { JSON_MESSAGE, STEP } from "../types.js";
 import { lastAgentTurn } from "./conversations.js";
+import { type OpenedMessage, openMessage } from "./json-messages.js";
 import { type CursorRule, examples, type Judgement } from "./rule.js";
 import { idsOf, ownSets, stateAt } from "./states.js";
 
@@ -85,27 +86,10 @@ function* sameCalls(turn: CursorTurn): Generator<Judgement> {
   };
 }
 
-interface ModelMessage {
-  readonly role: string;
-  readonly calls: readonly string[];
-}
-
-/** Messages above this are not parsed: a transcript's tool messages are small, its attachments are not. */
-const parsedBytes = 262_144;
-
-function modelMessage(turn: CursorTurn, id: string): ModelMessage | undefined {
-  const { blobs } = turn.services;
-  if (blobs.typeOf(id) !== JSON_MESSAGE) return undefined;
-  const bytes = blobs.content(id);
-  if (bytes === undefined || bytes.length > parsedBytes) return undefined;
-  try {
-    const value = JSON.parse(new TextDecoder().decode(bytes)) as { role?: unknown; content?: unknown };
-    const parts = Array.isArray(value.content) ? (value.content as { toolCallId?: unknown }[]) : [];
-    const calls = parts.flatMap((part) => (typeof part?.toolCallId === "string" ? [part.toolCallId] : []));
-    return { role: typeof value.role === "string" ? value.role : "", calls };
-  } catch {
-    return undefined;
-  }
+function modelMessage(turn: CursorTurn, id: string): OpenedMessage | undefined {
+  if (turn.services.blobs.typeOf(id) !== JSON_MESSAGE) return undefined;
+  const message = openMessage(turn, id);
+  return message?.parses === true ? message : undefined;
 }
 
 function* answersCalls(turn: CursorTurn): Generator<Judgement> {
@@ -119,7 +103,7 @@ function* answersCalls(turn: CursorTurn): Generator<Judgement> {
   let seen = 0;
   let asked: ReadonlySet<string> | null = null;
   for (const id of roots) {
-    const message: ModelMessage | undefined = sets.has(id) ? modelMessage(turn, id) : undefined;
+    const message: OpenedMessage | undefined = sets.has(id) ? modelMessage(turn, id) : undefined;
     if (message === undefined) asked = null;
     else if (message.role === "assistant") asked = new Set(message.calls);
     else if (message.role === "tool" && asked !== null && message.calls.length > 0) {
