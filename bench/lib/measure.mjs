@@ -7,9 +7,14 @@ import { join } from "node:path";
 /** `command` is a list of words; stdout is thrown away. CPU and peak come from the shell's `times` and the kernel's high-water mark. */
 export function measure(command) {
   const report = join(tmpdir(), `bench-${process.pid}.txt`);
-  // The command runs as the shell's child and leaves its own high-water mark behind: sampled until it ends, every 20 ms.
-  const script = `"$@" >/dev/null 2>"${report}.err" & pid=$!; peak=0
-    while [ -d /proc/$pid ]; do v=$(awk '/VmHWM/{print $2}' /proc/$pid/status 2>/dev/null); [ -n "$v" ] && [ "$v" -gt "$peak" ] && peak=$v; sleep 0.02; done
+  // The command runs as the shell's child and leaves its own high-water mark behind, read every 20 ms until it ends: by the shell itself, so
+  // that `times` counts nothing but the command.
+  const script = `"$@" >/dev/null 2>"${report}.err" & pid=$!; peak=0; exec {never}<> <(:)
+    while [ -r /proc/$pid/status ]; do
+      while read -r key value _; do [ "$key" = VmHWM: ] && [ "$value" -gt "$peak" ] && peak=$value; done 2>/dev/null < /proc/$pid/status
+      read -r -t 0.02 -u $never
+      kill -0 $pid 2>/dev/null || break
+    done
     wait $pid; code=$?; times > "${report}"; echo "$peak $code" >> "${report}"`;
   const start = process.hrtime.bigint();
   const run = spawnSync("bash", ["-c", script, "bench", ...command], { encoding: "utf8" });
