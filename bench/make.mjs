@@ -30,7 +30,7 @@ const heavy = {
   noiseBytes: 900_000,
   hex: false,
 };
-// recorded: a turn as the recorded talks have them: 60 frames, ten sets (two above 1 KiB, packed about 4:1), one get answered in hex, 12 appends.
+// recorded: a turn as the recorded talks have them: 60 frames, ten sets (two above 1 KiB, packed about 3:1), one get answered in hex, 12 appends.
 const recorded = {
   turnsPerConversation: 10,
   deltas: 45,

@@ -201,8 +201,7 @@ function isRegular(path: string, fd: number): boolean {
   } catch (cause) {
     throw openError(path, cause);
   }
-  if (stat.isDirectory())
-    throw new CursorWireError("input.directory", `${path} is a directory, not a capture file: name the files in it`);
+  if (stat.isDirectory()) throw directoryError(path);
   return stat.isFile();
 }
 
@@ -242,14 +241,16 @@ function openError(path: string, cause: unknown): CursorWireError {
         { cause },
       );
     case "EISDIR":
-      return new CursorWireError(
-        "input.directory",
-        `${name} is a directory, not a capture file: name the files in it`,
-        { cause },
-      );
+      return directoryError(name, cause);
     default:
       return new CursorWireError("input.unreadable", `${name} cannot be read: ${messageOf(cause)}`, { cause });
   }
+}
+
+function directoryError(name: string, cause?: unknown): CursorWireError {
+  return new CursorWireError("input.directory", `${name} is a directory, not a capture file: name the files in it`, {
+    cause,
+  });
 }
 
 function messageOf(error: unknown): string {

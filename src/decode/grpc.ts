@@ -1,7 +1,7 @@
 /** How a gRPC call ended: its trailers, which gRPC-Web carries as text in a frame with flag 0x80. gRPC over HTTP/2, "Responses". */
 import { type Bytes, latin1, utf8 } from "../core/bytes.js";
 import { type Header, type Headers, headerValue } from "../model/exchange.js";
-import type { ConnectCode } from "./connect-error.js";
+import { type ConnectCode, connectCodes } from "./connect-error.js";
 
 export interface GrpcStatus {
   /** 0 is success. */
@@ -13,26 +13,8 @@ export interface GrpcStatus {
   readonly details: Bytes | null;
 }
 
-/** Index: number of the status. */
-const statusNames: readonly (ConnectCode | "ok")[] = [
-  "ok",
-  "canceled",
-  "unknown",
-  "invalid_argument",
-  "deadline_exceeded",
-  "not_found",
-  "already_exists",
-  "permission_denied",
-  "resource_exhausted",
-  "failed_precondition",
-  "aborted",
-  "out_of_range",
-  "unimplemented",
-  "internal",
-  "unavailable",
-  "data_loss",
-  "unauthenticated",
-];
+/** Index: number of the status; Connect has the same codes in the same order. */
+const statusNames: readonly (ConnectCode | "ok")[] = ["ok", ...connectCodes];
 
 /** null: these headers hold no grpc-status. In a trailers-only response it stands in the head. */
 export function grpcStatus(headers: Headers): GrpcStatus | null {

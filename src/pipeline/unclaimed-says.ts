@@ -27,12 +27,14 @@ export function unclaimedSays(message: StreamMessage): Words {
   if (isWebTrailer(message)) return statusWords(message.body);
   if (message.framing === "sse") return eventWords(message.body);
   const mayBeError = message.framing === "whole-body" && message.direction === "down" && message.body[0] === 0x7b;
-  return mayBeError ? errorWords(unaryError(message.body)) : nothing;
+  const error = mayBeError ? unaryError(message.body) : null;
+  // Any JSON may have a key "code": only Connect's own codes make it an error.
+  return error === null || error.code !== error.wireCode ? nothing : errorWords(error);
 }
 
-function errorWords(error: ConnectError | null): Words {
-  if (error === null) return nothing;
-  const lead = `error ${error.wireCode ?? error.code}`;
+/** A code that is none of Connect's is wire text like any other, and read as "unknown". */
+function errorWords(error: ConnectError): Words {
+  const lead = `error ${error.code}`;
   return error.message === "" ? [lead] : [`${lead}: `, privately(error.message)];
 }
 

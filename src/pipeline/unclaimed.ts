@@ -1,11 +1,12 @@
 /** Messages of exchanges that no dialect claims, as `frames` prints them: by user schemas where the path names a method, else schema-less. */
 import { strictUtf8 } from "../core/bytes.js";
-import { type Printable, privately, Sensitive } from "../core/printable.js";
+import { type Printable, privately, Sensitive, type Words } from "../core/printable.js";
 import { pathOnly } from "../model/exchange.js";
 import type { FrameLine, Framing, StreamMessage } from "../model/message.js";
 import type { Schemas } from "../model/schema.js";
 import { endStreamValue, isEndStream, isWebTrailer, trailersValue, unclaimedSays } from "./unclaimed-says.js";
 
+const noWords: Words = [];
 const protobufFramings: ReadonlySet<Framing> = new Set(["connect-envelope", "grpc", "grpc-web", "grpc-web-text"]);
 
 /** Calls that hand out or take credentials: both bodies are secret as a whole (protocols: Cursor 1.3). */
@@ -25,7 +26,9 @@ export function unclaimedLine(message: StreamMessage, schemas: Schemas, looks: s
     channel: looks,
     type: type ?? (isProtobuf ? "protobuf" : textOf(message) === undefined ? "bytes" : "text"),
     kind: path === "" ? looks : path,
-    says: unclaimedSays(message),
+    get says() {
+      return secretBodies.test(path) ? noWords : unclaimedSays(message);
+    },
     value: () => {
       if (secretBodies.test(path)) return new Sensitive("secret", textOf(message) ?? message.body);
       if (isProtobuf) return schemas.json(type ?? "", message.body, () => "private");

@@ -104,6 +104,14 @@ describe("inputs that cannot be read: exit 3, a sentence that names the file", (
     }
   });
 
+  it.each([
+    ["missing", () => join(folder, "missing.har"), "check the path"],
+    ["a folder", () => folder, "name the files in it"],
+    ["empty", () => file("empty.har", ""), "tcpdump -U"],
+  ] as const)("%s: the sentence names the remedy", async (_, make, remedy) => {
+    expect((await cursorWire(["analyze", make()])).err).toContain(remedy);
+  });
+
   it("the others are still reported", async () => {
     const ran = await cursorWire(["analyze", har, join(folder, "missing.har"), "--format", "json"]);
     expect(ran.code).toBe(3);

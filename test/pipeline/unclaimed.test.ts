@@ -18,15 +18,15 @@ const frame = (flags: number, text: string) => {
 };
 
 /** A HAR with one call of an unknown service and this answer. */
-function har(type: string, body: Buffer, status = 200): string {
-  const path = join(folder, "call.har");
+function har(type: string, body: Buffer, path = "x.v1.Other/Call"): string {
+  const file = join(folder, "call.har");
   const headers = [{ name: "Content-Type", value: type }];
   const entry = {
     startedDateTime: "2026-01-01T00:00:00.000Z",
     time: 1,
     request: {
       method: "POST",
-      url: "https://other.example.test/x.v1.Other/Call",
+      url: `https://other.example.test/${path}`,
       httpVersion: "HTTP/2",
       headers: [{ name: "content-type", value: type }],
       queryString: [],
@@ -35,7 +35,7 @@ function har(type: string, body: Buffer, status = 200): string {
       bodySize: 0,
     },
     response: {
-      status,
+      status: 200,
       statusText: "",
       httpVersion: "HTTP/2",
       headers,
@@ -49,10 +49,10 @@ function har(type: string, body: Buffer, status = 200): string {
     timings: { send: 0, wait: 1, receive: 0 },
   };
   writeFileSync(
-    path,
+    file,
     JSON.stringify({ log: { version: "1.2", creator: { name: "test", version: "1" }, entries: [entry] } }),
   );
-  return path;
+  return file;
 }
 
 const rows: [name: string, type: string, body: Buffer, says: RegExp][] = [
@@ -101,6 +101,22 @@ describe("messages nobody claims", () => {
       expect(out).not.toContain("Invented-Cookie-Value");
       expect(out.length).toBeGreaterThan(20);
     }
+  });
+
+  it.each([
+    ["an answer that hands out tokens", "oauth/token", '{"code":"not_found","message":"Invented-Grant-Value"}'],
+    ["a code that is no Connect code", "x.v1.Other/Call", '{"code":"Invented-Grant-Value"}'],
+  ])("%s says nothing", async (_name, path, body) => {
+    const { out } = await cursorWire(["frames", har("application/json", Buffer.from(body), path)], wide);
+    expect(out).toContain(`/${path}`);
+    expect(out).not.toMatch(/Invented-Grant-Value|error/);
+  });
+
+  it("a code that is no Connect code is read as unknown", async () => {
+    const body = frame(2, '{"error":{"code":"Invented-Code"}}');
+    const { out } = await cursorWire(["frames", har("application/connect+proto", body)], wide);
+    expect(out).toContain("ended, error unknown");
+    expect(out).not.toContain("Invented-Code");
   });
 
   it("--redact private hides what the other side said", async () => {

@@ -2,6 +2,9 @@
 import type { Bytes } from "../../core/bytes.js";
 import type { ProtoMessage, ProtoValue } from "../../model/schema.js";
 
+/** Stands in for a message that is absent. */
+export const noMessage: ProtoMessage = Object.freeze(Object.create(null));
+
 export function isMessage(value: ProtoValue | undefined): value is ProtoMessage {
   return (
     typeof value === "object" && !(value instanceof Uint8Array) && !Array.isArray(value) && !(value instanceof Map)

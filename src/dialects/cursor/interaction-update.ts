@@ -1,13 +1,11 @@
 /** One branch of InteractionUpdate (protocols/cursor.md 2.10) -> what a turn keeps of it. Subagents nest whole updates in a delta. */
 import type { ProtoMessage, Schemas } from "../../model/schema.js";
-import { deep, flag, int, numberOf, sub, text } from "./fields.js";
+import { deep, flag, int, noMessage, numberOf, sub, text } from "./fields.js";
 import { count, plural, quoted, took } from "./format.js";
 import { resultLabel, toolLabel } from "./labels.js";
 import type { ToolEvent } from "./model.js";
 import type { ServerPart } from "./server-message.js";
 import { TOOL_CALL, UPDATE } from "./types.js";
-
-const noMessage: ProtoMessage = Object.freeze(Object.create(null));
 
 /** A branch of InteractionUpdate. `scope`: call id of the task whose subagent sends it. */
 export function interactionUpdate(branch: string, value: ProtoMessage, schemas: Schemas, scope: string): ServerPart {

@@ -5,7 +5,7 @@
 import type { Bytes } from "../../core/bytes.js";
 import { LEN, WireReader } from "../../decode/wire.js";
 import type { Decoded, ProtoMessage, Schemas } from "../../model/schema.js";
-import { flat, sub } from "./fields.js";
+import { flat, noMessage, sub } from "./fields.js";
 import { CLIENT, SERVER } from "./types.js";
 
 export interface Branch {
@@ -59,12 +59,12 @@ export function kindOf(schemas: Schemas, decoded: Decoded, bytes: Bytes): Kind {
   const { type, value } = decoded;
   const name = schemas.branch(type, value, "message");
   if (name === undefined) return { kind: rootKind(decoded), branch: null, inner: null };
-  const branch = { name, value: sub(value, name) ?? nothing };
+  const branch = { name, value: sub(value, name) ?? noMessage };
   const envelope = nested.get(name);
   if (envelope === undefined) return { kind: name, branch, inner: null };
   const innerName = schemas.branch(envelope[0], branch.value, envelope[1]);
   if (innerName === undefined) return { kind: unknownInner(name, envelope[2], bytes), branch, inner: null };
-  const inner = { name: innerName, value: sub(branch.value, innerName) ?? nothing };
+  const inner = { name: innerName, value: sub(branch.value, innerName) ?? noMessage };
   return { kind: joinKind(name, innerName), branch, inner };
 }
 
@@ -87,8 +87,6 @@ function unknownInner(name: string, common: readonly number[], bytes: Bytes): st
   }
   return name;
 }
-
-const nothing: ProtoMessage = Object.freeze(Object.create(null));
 
 function rootKind(decoded: Decoded): string {
   if (decoded.unknownRoot.length > 0) return `unknown:${decoded.unknownRoot[0]}`;

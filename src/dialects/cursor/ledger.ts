@@ -175,6 +175,7 @@ export class Blobs implements BlobLedger {
     }
   }
 
+  /** Also sums what the request carried by reference, while it is open. */
   private roots(turn: CursorTurn, name: string, meet: (edge: Edge, origin: Origin) => void): void {
     const request = runRequestOf(turn);
     if (request !== undefined) {

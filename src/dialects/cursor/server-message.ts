@@ -4,7 +4,7 @@ import type { Words } from "../../core/printable.js";
 import type { BlobStore } from "../../model/dialect.js";
 import type { Decoded, ProtoMessage, Schemas } from "../../model/schema.js";
 import { type Contents, digestOf } from "./contents.js";
-import { bytesOf, int, listOf, numberOf, sub, text } from "./fields.js";
+import { bytesOf, int, listOf, noMessage, numberOf, sub, text } from "./fields.js";
 import { count, plural, took } from "./format.js";
 import { interactionUpdate } from "./interaction-update.js";
 import { type Kind, kindOf } from "./kinds.js";
@@ -154,8 +154,6 @@ export function stateOfCheckpoint(checkpoint: Checkpoint, reading: Reading): Pro
   const decoded = reading.schemas.decode(SERVER, reading.store.get(checkpoint.handle));
   return sub(decoded.value, "conversation_checkpoint_update") ?? noMessage;
 }
-
-const noMessage: ProtoMessage = Object.freeze(Object.create(null));
 
 function kv(branch: string, id: number, value: ProtoMessage, contents: Contents): ServerPart {
   const blobId = hex(bytesOf(value, "blob_id") ?? noBytes);

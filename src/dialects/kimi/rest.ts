@@ -74,9 +74,9 @@ export function readResponseBody(call: RestCall, message: StreamMessage): void {
   call.hasStack = Object.hasOwn(body, "stack");
   call.promptId = textAt(body, "data", "prompt_id");
   const data = at(body, "data");
-  if (isObject(data) && Array.isArray(data.items)) call.items = listAt(data, "items").length;
+  if (isObject(data) && Array.isArray(data["items"])) call.items = listAt(data, "items").length;
   if (isObject(data) && Object.hasOwn(data, "has_more"))
-    call.hasMore = typeof data.has_more === "boolean" ? "boolean" : "other";
+    call.hasMore = typeof data["has_more"] === "boolean" ? "boolean" : "other";
 }
 
 /** Whether this call proves that its host is a kimi server. */

@@ -122,10 +122,12 @@ export function* decodable(turn: CursorTurn): Generator<Judgement> {
 }
 
 function jsonFault(turn: CursorTurn, id: string): string {
-  const message = openMessage(turn, id);
-  const braces = message?.hasBraces ?? hasBraces(turn.services.blobs.content(id) ?? noBytes);
+  const { blobs } = turn.services;
+  const isParsed = (blobs.graph.size(id) ?? 0) <= parsedJsonBytes;
+  const message = isParsed ? openMessage(turn, id) : undefined;
+  const braces = message?.hasBraces ?? hasBraces(blobs.content(id) ?? noBytes);
   if (!braces) return "it does not start with { and end with }";
-  return message === undefined || message.isJson || message.bytes > parsedJsonBytes ? "" : "it does not parse";
+  return message?.isJson === false ? "it does not parse" : "";
 }
 
 function messageFault(turn: CursorTurn, id: string, type: string): string | undefined {

@@ -4,7 +4,6 @@ import { Recent } from "../recent.js";
 import type { CursorTurn } from "../turn.js";
 
 export interface OpenedMessage {
-  readonly bytes: number;
   /** It starts with { and ends with }. */
   readonly hasBraces: boolean;
   /** It is UTF-8 and JSON. */
@@ -39,12 +38,11 @@ export function hasBraces(bytes: Bytes): boolean {
 
 function opened(bytes: Bytes): OpenedMessage {
   const value = parsed(strict, bytes);
-  const found = value === undefined ? parsed(lossy, bytes) : value;
+  const found = value ?? parsed(lossy, bytes);
   const { role, content } =
     typeof found === "object" && found !== null ? (found as { role?: unknown; content?: unknown }) : {};
   const parts = Array.isArray(content) ? (content as ({ toolCallId?: unknown } | null)[]) : [];
   return {
-    bytes: bytes.length,
     hasBraces: hasBraces(bytes),
     isJson: value !== undefined,
     parses: found !== undefined && found !== null,

@@ -1,3 +1,4 @@
+/** K-TURN, K-STEP, K-TOOL, K-SUB, K-APP, K-ENV: turns, steps, tools, approvals and the event envelope. */
 import { numberAt, textAt } from "../json.js";
 import { family } from "./rule.js";
 import {
