@@ -1,7 +1,6 @@
 /** The EndStream payload: UTF-8 JSON whatever the codec of the stream (protocols/cursor.md 1.6). */
 import { type Bytes, utf8 } from "../../core/bytes.js";
-import type { Printable } from "../../core/printable.js";
-import { secretly } from "../../core/printable.js";
+import { type Printable, Sensitive, secretly } from "../../core/printable.js";
 import { codeOfStatus, connectCodes } from "../../decode/connect-error.js";
 import type { Schemas } from "../../model/schema.js";
 import { isSecretHeader } from "../../model/secret-headers.js";
@@ -89,14 +88,35 @@ export function readUnaryError(status: number, body: Bytes, schemas: Schemas): O
   return { error: { code: codeOfStatus(status), message: `HTTP ${status}` }, details: "", retryable: null };
 }
 
-/** As `frames` prints it: header values that are secrets are marked. */
+/** As `frames` prints it: what a server says in words, its details and trailers are content; header values that are secrets are marked as such. */
 export function endStreamValue(body: Bytes): Printable {
   const value = parse(body);
-  if (value === undefined) return body;
-  if (!isObject(value) || !isObject(value["metadata"])) return value as Printable;
-  const metadata: { [name: string]: Printable } = Object.create(null);
-  for (const [name, values] of Object.entries(value["metadata"])) {
-    metadata[name] = isSecretHeader(name) ? secretly(JSON.stringify(values)) : (values as Printable);
+  if (value === undefined) return new Sensitive("private", body);
+  if (!isObject(value)) return content(value);
+  const out: { [key: string]: Printable } = Object.create(null);
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === "error" && isObject(inner)) out[key] = withoutWords(inner);
+    else if (key === "metadata" && isObject(inner)) out[key] = markedMetadata(inner);
+    else out[key] = content(inner);
   }
-  return { ...(value as { [key: string]: Printable }), metadata };
+  return out;
+}
+
+/** The code stays readable: it is a name of the protocol. */
+function withoutWords(error: Json): Printable {
+  const out: { [key: string]: Printable } = Object.create(null);
+  for (const [key, value] of Object.entries(error))
+    out[key] = key === "code" && typeof value === "string" && codes.has(value) ? value : content(value);
+  return out;
+}
+
+function markedMetadata(metadata: Json): Printable {
+  const out: { [name: string]: Printable } = Object.create(null);
+  for (const [name, values] of Object.entries(metadata))
+    out[name] = isSecretHeader(name) ? secretly(JSON.stringify(values)) : content(values);
+  return out;
+}
+
+function content(value: unknown): Printable {
+  return value === null ? null : new Sensitive("private", value as Exclude<Sensitive["value"], null>);
 }

@@ -6,10 +6,12 @@ import { append, frame } from "../../../fixtures/cursor/make/mutations.mjs";
 import { encode } from "../../../fixtures/cursor/make/proto.mjs";
 import { type Printable, Sensitive } from "../../../src/core/printable.js";
 import { isKnown } from "../../../src/core/time.js";
-import { readEndStream, readUnaryError } from "../../../src/dialects/cursor/end-stream.js";
+import { endStreamValue, readEndStream, readUnaryError } from "../../../src/dialects/cursor/end-stream.js";
 import { branchCount, kindOf } from "../../../src/dialects/cursor/kinds.js";
 import { methodOf } from "../../../src/dialects/cursor/paths.js";
 import { CLIENT, SERVER } from "../../../src/dialects/cursor/types.js";
+import { jsonText } from "../../../src/report/json-text.js";
+import { type RedactLevel, Redactor } from "../../../src/report/redact.js";
 import { runTalk, schemas } from "./support.js";
 
 // protocols/cursor.md 1.1: hosts vary and gateways put prefixes in front.
@@ -77,6 +79,34 @@ describe("kindOf", () => {
 });
 
 // protocols/cursor.md 1.6.
+describe("endStreamValue", () => {
+  const said =
+    '{"error":{"code":"internal","message":"words of a prompt","details":[{"type":"t","debug":{"a":"more words"}}]},' +
+    '"metadata":{"x-note":["trailer words"],"set-cookie":["invented-cookie"]},"other":"words"}';
+  const shown = (level: RedactLevel, text = said) =>
+    jsonText(endStreamValue(Buffer.from(text)), { redactor: new Redactor(level), names: [], maxBody: 1 << 20 });
+
+  it("hides nothing when told to, and nothing but credentials by default", () => {
+    const whole = JSON.parse(said) as { metadata: { [name: string]: unknown } };
+    expect(JSON.parse(shown("none"))).toMatchObject({ ...whole, metadata: { "x-note": ["trailer words"] } });
+    expect(shown("secrets")).toContain("trailer words");
+    expect(shown("secrets")).not.toContain("invented-cookie");
+  });
+
+  it.each([[said], ['["words"]'], ['"words"'], ["words, no JSON"]])(
+    "--redact private leaves only the code of %s",
+    (text) => {
+      expect(shown("private", text)).not.toMatch(/words|cookie"]/);
+      expect(shown("secrets", text)).toMatch(/words|d29yZHM/);
+    },
+  );
+
+  it("the code stays, where it is one of the sixteen", () => {
+    expect(shown("private")).toContain('"code":"internal"');
+    expect(shown("private", '{"error":{"code":"words"}}')).not.toContain("words");
+  });
+});
+
 describe("readEndStream", () => {
   const read = (text: string) => readEndStream(Buffer.from(text), schemas);
   it.each<[string, string | null, number]>([
