@@ -34,7 +34,7 @@ const heavy = {
 const recorded = {
   turnsPerConversation: 10,
   deltas: 45,
-  smallBlobs: 5,
+  smallBlobs: 4,
   textBlobs: 1,
   textBytes: 5_000,
   noiseBlobs: 0,

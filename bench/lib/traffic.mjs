@@ -25,11 +25,14 @@ export function* turns(options) {
   const next = random(options.seed ?? 1);
   const text = textPool(next);
   const noise = noisePool(next);
-  let known = [];
+  let known = { roots: [], turns: [] };
   let stored = null;
   for (let index = 0; ; index++) {
     const ordinal = index % options.turnsPerConversation;
-    if (ordinal === 0) known = [];
+    if (ordinal === 0) {
+      known = { roots: [], turns: [] };
+      stored = null;
+    }
     const conversation = uuid(0xc0, Math.floor(index / options.turnsPerConversation));
     const requestId = uuid(0xa0, index);
     const bidi = len(1, requestId);
@@ -44,7 +47,8 @@ export function* turns(options) {
     const appends = [];
     let seqno = 0;
     const action = len(1, len(1, message(len(1, text.slice(options.promptBytes ?? 400)), len(2, uuid(0xb0, index)))));
-    const state = Buffer.concat(known.map((id) => len(8, id)));
+    // What the last checkpoint said.
+    const state = stateOf(known);
     appends.push(
       append(seqno++, len(1, message(len(1, state), len(2, action), len(5, conversation), len(25, requestId)))),
     );
@@ -64,11 +68,15 @@ export function* turns(options) {
       frames.push(serverFrame(4, message(int(1, kv), len(2, len(1, stored.id)))));
       appends.push(append(seqno++, len(3, message(int(1, kv), len(2, len(1, stored.content))))));
     }
-    for (let i = 0; i < options.deltas; i++)
-      frames.push(interaction(1, len(1, text.slice(12 + Math.floor(next() * 40)))));
+    const streamed = [];
+    for (let i = 0; i < options.deltas; i++) {
+      const delta = text.slice(12 + Math.floor(next() * 40));
+      streamed.push(delta);
+      frames.push(interaction(1, len(1, delta)));
+    }
     const user = set(message(len(1, "invented prompt"), len(2, uuid(0xb0, index))));
     const steps = [];
-    for (let i = 0; i < (options.smallBlobs ?? 0); i++) steps.push(set(len(1, len(1, text.slice(300)))));
+    for (let i = 0; i < (options.smallBlobs ?? 0); i++) steps.push(set(toolStep(text.slice(280))));
     if (options.stateBytes !== undefined) {
       const content = Buffer.from(
         JSON.stringify({ role: "system", content: `${index} ${text.slice(options.stateBytes)}` }),
@@ -76,7 +84,8 @@ export function* turns(options) {
       stored = { content, id: set(content) };
       roots.push(stored.id);
     }
-    for (let i = 0; i < options.textBlobs; i++) steps.push(set(len(1, len(1, text.slice(options.textBytes)))));
+    for (let i = 0; i < options.textBlobs; i++) steps.push(set(toolStep(text.slice(options.textBytes))));
+    steps.push(set(len(1, len(1, Buffer.concat(streamed)))));
     for (let i = 0; i < options.noiseBlobs; i++)
       roots.push(
         set(
@@ -89,13 +98,20 @@ export function* turns(options) {
         ),
       );
     const turn = set(len(1, message(len(1, user), ...steps.map((id) => len(2, id)), len(3, requestId))));
-    known = [...known, turn];
+    known = { roots: [...known.roots, ...roots], turns: [...known.turns, turn] };
     frames.push(interaction(14, message(int(1, 1000 + index), int(2, 50), int(3, 10))));
-    frames.push(serverFrame(3, message(...roots.map((id) => len(1, id)), ...known.map((id) => len(8, id)))));
+    frames.push(serverFrame(3, stateOf(known)));
     frames.push(envelope(2, Buffer.from("{}")));
     yield { index, conversation, requestId, run: { request: envelope(0, bidi), frames }, appends };
   }
 }
+
+/** A conversation state: prompt messages and turns so far. */
+const stateOf = ({ roots, turns }) => message(...roots.map((id) => len(1, id)), ...turns.map((id) => len(8, id)));
+
+/** A step that read a file. */
+const toolStep = (content) =>
+  len(2, len(8, message(len(1, len(1, "src/invented.ts")), len(2, len(1, len(1, content))))));
 
 export const hosts = {
   authority: "agent.example.test",
