@@ -20,7 +20,7 @@ import type { Conversation, Turn } from "./model/conversation.js";
 import type { DialectResult, SessionEvent } from "./model/dialect.js";
 import { type Exchange, type NeckEvent, type NeckSink, newIds } from "./model/exchange.js";
 import type { StreamMessage } from "./model/message.js";
-import type { Analysis, InputInfo } from "./model/report.js";
+import type { Analysis, ExchangeRow, InputInfo } from "./model/report.js";
 import type { Schemas } from "./model/schema.js";
 import { type InputsResult, readInputs } from "./pipeline/inputs.js";
 import { Router } from "./pipeline/router.js";
@@ -158,6 +158,7 @@ class Pipeline {
         blobs: this.spill,
         wantFrames: options.wantFrames,
         wantSteps: options.wantSteps,
+        follows: options.wantSteps && options.onEvent !== undefined,
         emit: (event) => options.onEvent?.(event),
         stored: (id) => this.stored(id),
         lost: () => this.log.list().some(losesBytes),
@@ -201,7 +202,9 @@ class Pipeline {
     const conversations = orderConversations(results);
     const turns = orderTurns(results);
     const givenBack = new Set(results.flatMap((result) => [...result.givenBack]));
-    const exchanges = router.rows.map((row) => (givenBack.has(row.id) ? { ...row, dialect: null } : row));
+    const exchanges = router.rows;
+    exchanges.giveBack(givenBack);
+    let list: Analysis["exchanges"] | undefined;
     const rules = catalogue(dialects.flatMap((dialect): Analysis["rules"] => dialect.rules));
     const checked = runChecks(results, turns, this.options.checks ?? defaultCheckOptions, { exchanges, rules });
     const spill = this.spill;
@@ -220,7 +223,11 @@ class Pipeline {
       turns,
       blobs: results.find((result) => result.blobs !== null)?.blobs ?? null,
       flows: flowsOf(router.flows, exchanges),
-      exchanges,
+      get exchanges() {
+        list ??= [...exchanges];
+        return list;
+      },
+      eachExchange: () => exchanges,
       findings: checked.findings,
       notCheckable: checked.notCheckable,
       held: checked.held,
@@ -233,10 +240,9 @@ class Pipeline {
 }
 
 /** A raw byte stream is known for what it is once a dialect has claimed it. */
-function flowsOf(flows: Analysis["flows"], exchanges: Analysis["exchanges"]): Analysis["flows"] {
-  const claimed = new Set(
-    exchanges.filter((row) => row.kind === "bytes" && row.dialect === "pi").map((row) => row.flow),
-  );
+function flowsOf(flows: Analysis["flows"], exchanges: Iterable<ExchangeRow>): Analysis["flows"] {
+  const claimed = new Set<number>();
+  for (const row of exchanges) if (row.kind === "bytes" && row.dialect === "pi") claimed.add(row.flow);
   return flows.map((flow) =>
     flow.protocol === "unknown" && claimed.has(flow.flow.id) ? { ...flow, protocol: "pi" } : flow,
   );

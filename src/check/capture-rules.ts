@@ -60,7 +60,7 @@ export const captureRules: readonly Rule[] = [noTurnRule, serverErrorRule, silen
 const silenceMs = 60_000;
 
 export function* captureVerdicts(
-  exchanges: readonly ExchangeRow[],
+  exchanges: Iterable<ExchangeRow>,
   turns: readonly Turn[],
   wanted: (id: string) => boolean,
 ): Generator<Verdict> {
@@ -68,7 +68,7 @@ export function* captureVerdicts(
   if (wanted(silenceRule.id)) for (const turn of turns) yield* silences(turn);
 }
 
-function* serverErrors(exchanges: readonly ExchangeRow[]): Generator<Verdict> {
+function* serverErrors(exchanges: Iterable<ExchangeRow>): Generator<Verdict> {
   let judged = 0;
   let broken = 0;
   for (const row of exchanges) {

@@ -1,5 +1,5 @@
 /** Runs the rules of every dialect and the generic ones over an analysis. */
-import type { Rule } from "../model/check.js";
+import { type Rule, report } from "../model/check.js";
 import type { Turn } from "../model/conversation.js";
 import type { DialectResult } from "../model/dialect.js";
 import type { ExchangeRow } from "../model/report.js";
@@ -15,7 +15,7 @@ export const defaultCheckOptions: CheckOptions = Object.freeze({ levels: noLevel
 
 /** What the generic rules look at, and the catalogue of the dialects. */
 export interface CheckFacts {
-  readonly exchanges: readonly ExchangeRow[];
+  readonly exchanges: Iterable<ExchangeRow>;
   readonly rules: readonly Rule[];
 }
 
@@ -33,9 +33,9 @@ export function runChecks(
   const rules = new Map(facts.rules.map((rule) => [rule.id, rule]));
   const verdicts = new Verdicts(turns, rules, options.levels);
   // A dialect that nobody spoke has nothing to say about what is missing.
-  const spoken = new Set(facts.exchanges.map((row) => row.dialect));
-  for (const result of results)
-    if (spoken.has(result.dialect)) for (const verdict of result.verdicts(verdicts.wanted)) verdicts.add(verdict);
-  for (const verdict of captureVerdicts(facts.exchanges, turns, verdicts.wanted)) verdicts.add(verdict);
+  const spoken = new Set<string | null>();
+  for (const row of facts.exchanges) spoken.add(row.dialect);
+  for (const result of results) if (spoken.has(result.dialect)) result.judge(verdicts.wanted, verdicts);
+  report(captureVerdicts(facts.exchanges, turns, verdicts.wanted), verdicts);
   return verdicts.result();
 }

@@ -1,7 +1,7 @@
 /** Verdicts of the dialects in, findings with their rule's data merged in out; "holds" and "not checkable" are counted by turn. */
 import type { Severity } from "../core/code-table.js";
 import { comparePlaces } from "../core/place.js";
-import type { Finding, NotCheckable, Rule, Verdict, Violation } from "../model/check.js";
+import type { Finding, NotCheckable, Rule, VerdictSink, Violation } from "../model/check.js";
 import type { Turn } from "../model/conversation.js";
 import type { Levels } from "./levels.js";
 
@@ -20,10 +20,10 @@ interface Ranked {
 }
 
 /** Collects verdicts one by one; rules with level "off" must not be fed to it (see `wanted`). */
-export class Verdicts {
+export class Verdicts implements VerdictSink {
   private readonly found: Ranked[] = [];
   /** Rule -> why -> turns. */
-  private readonly unchecked = new Map<string, Map<string, Set<number>>>();
+  private readonly unchecked = new Map<string, Map<string, number[]>>();
   private readonly held = new Map<string, number[]>();
   private readonly turnIndex: ReadonlyMap<Turn, number>;
   private readonly rank: ReadonlyMap<string, number>;
@@ -41,27 +41,26 @@ export class Verdicts {
 
   readonly wanted = (id: string): boolean => this.levels.get(id) !== "off";
 
-  add(verdict: Verdict): void {
-    const turn = this.indexOf(verdict.turn);
-    switch (verdict.verdict) {
-      case "holds": {
-        const turns = this.held.get(verdict.rule);
-        if (turns === undefined) this.held.set(verdict.rule, [turn]);
-        else turns.push(turn);
-        return;
-      }
-      case "not-checkable": {
-        const turns = this.uncheckedTurns(verdict.rule, verdict.why);
-        if (turn >= 0) turns.add(turn);
-        return;
-      }
-      case "violated":
-        this.found.push({
-          finding: this.finding(verdict),
-          turn: turn < 0 ? Number.MAX_SAFE_INTEGER : turn,
-          rule: this.rankOf(verdict.rule),
-        });
-    }
+  holds(rule: string, turn: Turn | null): void {
+    const index = this.indexOf(turn);
+    const turns = this.held.get(rule);
+    if (turns === undefined) this.held.set(rule, [index]);
+    else turns.push(index);
+  }
+
+  notCheckable(rule: string, turn: Turn | null, why: string): void {
+    const index = this.indexOf(turn);
+    const turns = this.uncheckedTurns(rule, why);
+    if (index >= 0 && turns[turns.length - 1] !== index) turns.push(index);
+  }
+
+  violated(violation: Violation): void {
+    const turn = this.indexOf(violation.turn);
+    this.found.push({
+      finding: this.finding(violation),
+      turn: turn < 0 ? Number.MAX_SAFE_INTEGER : turn,
+      rule: this.rankOf(violation.rule),
+    });
   }
 
   result(): Checked {
@@ -71,12 +70,12 @@ export class Verdicts {
       .flatMap(([rule, reasons]) => [...reasons].map(([why, turns]) => ({ rule, why, turns })));
     return {
       findings: this.found.map((row) => row.finding),
-      notCheckable: unchecked.map((row) => ({ ...row, turns: [...row.turns].sort((a, b) => a - b) })),
+      notCheckable: unchecked.map((row) => ({ ...row, turns: [...new Set(row.turns)].sort((a, b) => a - b) })),
       held: this.held,
     };
   }
 
-  private uncheckedTurns(rule: string, why: string): Set<number> {
+  private uncheckedTurns(rule: string, why: string): number[] {
     let reasons = this.unchecked.get(rule);
     if (reasons === undefined) {
       reasons = new Map();
@@ -84,7 +83,7 @@ export class Verdicts {
     }
     let turns = reasons.get(why);
     if (turns === undefined) {
-      turns = new Set();
+      turns = [];
       reasons.set(why, turns);
     }
     return turns;

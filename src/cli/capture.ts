@@ -11,6 +11,7 @@ import type { Schemas } from "../model/schema.js";
 import { type OpenAnalysis, type PipelineOptions, runPipeline } from "../pipeline.js";
 import type { Redactor } from "../report/redact.js";
 import type { Call } from "./call.js";
+import { prepareFor } from "./heap.js";
 import { type Options, parseRaw } from "./options.js";
 import { reason } from "./output.js";
 import { progressBar } from "./progress.js";
@@ -86,6 +87,7 @@ export function readCapture(call: Call, from: Reading, redactor: Redactor, wants
     onNeck: learn,
     onProgress: (at) => progress.update(at),
   };
+  prepareFor(from.paths);
   try {
     return runPipeline(settings);
   } finally {

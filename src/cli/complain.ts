@@ -46,7 +46,9 @@ export function nothingRead(analysis: Analysis): boolean {
 }
 
 export function isEmpty(analysis: Analysis): boolean {
-  return analysis.turns.length === 0 && analysis.exchanges.every((row) => row.dialect === null);
+  if (analysis.turns.length > 0) return false;
+  for (const row of analysis.eachExchange()) if (row.dialect !== null) return false;
+  return true;
 }
 
 function exitOf(analysis: Analysis): number {

@@ -12,17 +12,9 @@ export async function start(argv: readonly string[]): Promise<void> {
     writeSync(1, `${version()}\n`);
     return;
   }
-  await keepHeapSmall();
+  const { keepHeapSmall } = await import("./heap.js");
+  keepHeapSmall();
   const { main } = await import("./main.js");
   const { processIo } = await import("./io.js");
   process.exitCode = await main(argv, processIo());
-}
-
-/**
- * A capture is read in one pass that leaves little behind: V8 would let the heap grow to four times of what is in use before it looks
- * for it. Collecting at one and a half times costs no time that can be measured and keeps the peak low.
- */
-async function keepHeapSmall(): Promise<void> {
-  const { setFlagsFromString } = await import("node:v8");
-  setFlagsFromString("--heap-growing-percent=40");
 }

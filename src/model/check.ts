@@ -51,6 +51,22 @@ export interface Violation {
   readonly detail?: { readonly [key: string]: Printable };
 }
 
+/** Where verdicts go. Most rules hold in most turns: these two make no object each time. */
+export interface VerdictSink {
+  holds(rule: string, turn: Turn | null): void;
+  notCheckable(rule: string, turn: Turn | null, why: string): void;
+  violated(violation: Violation): void;
+}
+
+/** Hands verdicts on one by one. */
+export function report(verdicts: Iterable<Verdict>, sink: VerdictSink): void {
+  for (const verdict of verdicts) {
+    if (verdict.verdict === "violated") sink.violated(verdict);
+    else if (verdict.verdict === "holds") sink.holds(verdict.rule, verdict.turn);
+    else sink.notCheckable(verdict.rule, verdict.turn, verdict.why);
+  }
+}
+
 /** A verdict with its rule's data merged in, ready for any report. */
 export interface Finding {
   readonly rule: string;

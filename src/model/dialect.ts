@@ -3,7 +3,7 @@ import type { Bytes } from "../core/bytes.js";
 import type { Note } from "../core/diagnostic.js";
 import type { Limits } from "../core/limits.js";
 import type { Printable } from "../core/printable.js";
-import type { Rule, Verdict } from "./check.js";
+import type { Rule, VerdictSink } from "./check.js";
 import type { BlobLedger, Conversation, Step, Turn } from "./conversation.js";
 import type { Direction, Exchange, ResponseHead } from "./exchange.js";
 import type { FrameLine, Framing, SessionInput } from "./message.js";
@@ -42,6 +42,8 @@ export interface SessionTools {
   /** Whether anybody listens: frames are then emitted; else the work for them is saved. */
   readonly wantFrames: boolean;
   readonly wantSteps: boolean;
+  /** Somebody takes steps and ends of turns as they happen. Absent: nobody. */
+  readonly follows?: boolean;
   emit(event: SessionEvent): void;
   /**
    * Whether bytes of the capture are missing outside of any exchange this session was told about (a gap between HTTP messages, packets
@@ -77,7 +79,7 @@ export interface DialectResult {
   /** Exchange ids that turned out not to be this dialect's. */
   readonly givenBack: ReadonlySet<number>;
   /** Runs the rules; `wanted` says which are on. */
-  verdicts(wanted: (ruleId: string) => boolean): Iterable<Verdict>;
+  judge(wanted: (ruleId: string) => boolean, sink: VerdictSink): void;
 }
 
 export interface BlobStore {

@@ -62,7 +62,9 @@ export interface Analysis {
   readonly turns: readonly Turn[];
   readonly blobs: BlobLedger | null;
   readonly flows: readonly FlowSummary[];
+  /** A list made when it is first asked for; `eachExchange` takes no room. */
   readonly exchanges: readonly ExchangeRow[];
+  eachExchange(): Iterable<ExchangeRow>;
   readonly findings: readonly Finding[];
   readonly notCheckable: readonly NotCheckable[];
   /** Rule id -> indices of the turns it was found to hold in; -1: for the whole capture. */

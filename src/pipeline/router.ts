@@ -4,7 +4,7 @@ import type { Limits } from "../core/limits.js";
 import { isKnown, type Nanos, unknownWhen, type When } from "../core/time.js";
 import type { Exchange, FlowSummary, NeckEvent, NeckSink } from "../model/exchange.js";
 import type { StreamMessage } from "../model/message.js";
-import type { ExchangeRow } from "../model/report.js";
+import { ExchangeRows } from "./exchange-rows.js";
 import { type Claim, Route } from "./route.js";
 
 export interface RouterContext {
@@ -21,7 +21,7 @@ export interface RouterContext {
 
 export class Router {
   readonly flows: FlowSummary[] = [];
-  readonly rows: ExchangeRow[] = [];
+  readonly rows = new ExchangeRows();
   private readonly routes = new Map<number, Route>();
   private earliest: Nanos | undefined;
   private latest: Nanos | undefined;
@@ -39,7 +39,6 @@ export class Router {
 
   finish(): void {
     for (const [id, route] of this.routes) this.drop(id, route);
-    this.rows.sort((a, b) => a.id - b.id);
     this.flows.sort((a, b) => a.flow.id - b.flow.id);
   }
 

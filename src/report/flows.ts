@@ -46,7 +46,7 @@ export const flowReports = [flowsText, flowsJson] as const satisfies readonly Re
 
 function exchangesByFlow(analysis: Analysis): ReadonlyMap<number, readonly ExchangeRow[]> {
   const groups = new Map<number, ExchangeRow[]>();
-  for (const row of analysis.exchanges) {
+  for (const row of analysis.eachExchange()) {
     const group = groups.get(row.flow);
     if (group === undefined) groups.set(row.flow, [row]);
     else group.push(row);

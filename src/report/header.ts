@@ -52,16 +52,18 @@ export function captureFacts(analysis: Analysis): string {
 /** "cursor: 1 conversation, 3 turns"; what else the capture holds where there is none. */
 export function talkFacts(analysis: Analysis): string {
   const parts: string[] = [];
-  const names = [...new Set(analysis.exchanges.flatMap((row) => (row.dialect === null ? [] : [row.dialect])))];
-  for (const name of new Set([...analysis.results.map((result) => result.dialect), ...names])) {
+  const counts = new Map<string | null, number>();
+  for (const { dialect } of analysis.eachExchange()) counts.set(dialect, (counts.get(dialect) ?? 0) + 1);
+  for (const name of new Set([...analysis.results.map((result) => result.dialect), ...counts.keys()])) {
+    if (name === null) continue;
     const conversations = analysis.conversations.filter((row) => row.dialect === name).length;
     const turns = analysis.turns.filter((turn) => turn.dialect === name).length;
-    const mine = analysis.exchanges.filter((row) => row.dialect === name).length;
+    const mine = counts.get(name) ?? 0;
     if (turns + conversations > 0)
       parts.push(`${name}: ${many(conversations, "conversation")}, ${many(turns, "turn")}`);
     else if (mine > 0) parts.push(`${name}: ${many(mine, "exchange")}, no turn`);
   }
-  const others = analysis.exchanges.filter((row) => row.dialect === null).length;
+  const others = counts.get(null) ?? 0;
   if (parts.length === 0) return `no agent traffic recognised${others > 0 ? `: ${otherFacts(analysis)}` : ""}`;
   if (others > 0) parts.push(`${many(others, "other exchange")}`);
   return parts.join(" · ");
@@ -69,7 +71,7 @@ export function talkFacts(analysis: Analysis): string {
 
 function otherFacts(analysis: Analysis): string {
   const counts = new Map<string, number>();
-  for (const row of analysis.exchanges) {
+  for (const row of analysis.eachExchange()) {
     const looks = row.looks ?? "plain HTTP";
     counts.set(looks, (counts.get(looks) ?? 0) + 1);
   }

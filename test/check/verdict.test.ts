@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { catalogue, runChecks } from "../../src/check/index.js";
 import { noLevels } from "../../src/check/levels.js";
 import { fingerprint, Verdicts } from "../../src/check/verdict.js";
-import type { Rule, Verdict, Violation } from "../../src/model/check.js";
+import { type Rule, report, type Verdict, type Violation } from "../../src/model/check.js";
 import type { DialectResult } from "../../src/model/dialect.js";
 import { analysis, at, exchange, place, sampleRule, step, turn } from "../report/sample.js";
 
@@ -24,7 +24,7 @@ const violation = (over: Partial<Violation> = {}): Violation => ({
 
 function judge(verdicts: readonly Verdict[], levels = noLevels) {
   const log = new Verdicts([first, second], rules, levels);
-  for (const verdict of verdicts) log.add(verdict);
+  report(verdicts, log);
   return log.result();
 }
 
@@ -140,7 +140,7 @@ describe("generic rules", () => {
 
   it("a dialect that nobody spoke is not judged", () => {
     const silent = result({
-      verdicts: () => [{ rule: "cursor/K06", verdict: "not-checkable", turn: null, why: "nothing" }],
+      judge: (_wanted, sink) => sink.notCheckable("cursor/K06", null, "nothing"),
     });
     expect(run([[silent], [], { levels: noLevels }, { exchanges: [], rules: catalogue([]) }]).notCheckable).toEqual([]);
   });

@@ -359,8 +359,12 @@ export function analysis(turns: readonly Turn[] = [turn()], over: Partial<Analys
     extra: {},
     notes: [],
     givenBack: new Set(),
-    verdicts: () => [],
+    judge: () => {},
   };
+  const exchanges = over.exchanges ?? [
+    exchange(0, "/agent.v1.AgentService/RunSSE"),
+    exchange(1, "/index.html?token=abcdef12345", { dialect: null, looks: null }),
+  ];
   return {
     inputs: [
       { path: "captures/a.har", format: "har", bytes: 123_456, sha256: "ab".repeat(32), producer: "mitmproxy 8.1.1" },
@@ -372,10 +376,8 @@ export function analysis(turns: readonly Turn[] = [turn()], over: Partial<Analys
     turns,
     blobs,
     flows: [flowSummary],
-    exchanges: [
-      exchange(0, "/agent.v1.AgentService/RunSSE"),
-      exchange(1, "/index.html?token=abcdef12345", { dialect: null, looks: null }),
-    ],
+    exchanges,
+    eachExchange: () => exchanges,
     findings:
       first === undefined
         ? []

@@ -1,4 +1,5 @@
 /** The HTTP side of one BidiAppend. What the appends of a request have in common is kept once. */
+import { type PackedClass, packedClass, packedPlain } from "../../core/pack.js";
 import type { Nanos } from "../../core/time.js";
 import type { HexFault } from "./hex-text.js";
 
@@ -38,6 +39,18 @@ export function sharedHead(known: AppendHead[], candidate: AppendHead): AppendHe
   known.push(candidate);
   return candidate;
 }
+
+/** What an append has of its own. */
+const ownFields = [
+  "head",
+  "exchange",
+  "timeoutMs",
+  "status",
+  "responseType",
+  "responseBytes",
+  "answered",
+  "responseLost",
+];
 
 export class AppendFacts implements AppendHead {
   status: number | null = null;
@@ -89,3 +102,25 @@ export class AppendFacts implements AppendHead {
     return this.head.bodyId;
   }
 }
+
+export const packedHead: PackedClass = packedPlain<AppendHead>(headFields, (next) => ({
+  input: next(),
+  carrier: next(),
+  hexFault: next(),
+  outerFault: next(),
+  misframed: next(),
+  method: next(),
+  requestType: next(),
+  headerId: next(),
+  bodyId: next(),
+}));
+
+export const packedFacts: PackedClass = packedClass(AppendFacts, ownFields, (next) => {
+  const facts = new AppendFacts(next(), next(), next());
+  facts.status = next();
+  facts.responseType = next();
+  facts.responseBytes = next();
+  facts.answered = next();
+  facts.responseLost = next();
+  return facts;
+});

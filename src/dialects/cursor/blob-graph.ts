@@ -88,9 +88,11 @@ export class BlobGraph {
 
   edges(type: string, message: ProtoMessage): Edge[] {
     const out: Edge[] = [];
+    const { contents } = this.reading;
+    // The one copy of each name: what is kept by id does not keep a text of its own for each edge.
     walkReferences(type, message, {
       reference: (base, key, id, target, sure, declared) =>
-        out.push({ base, key, id: hex(id), target, sure, declared }),
+        out.push({ base, key, id: contents.name(hex(id)), target, sure, declared }),
     });
     return out;
   }

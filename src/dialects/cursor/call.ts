@@ -25,6 +25,12 @@ export interface Call {
   ended: { up: boolean; down: boolean };
 }
 
+/** The request that a call turns out to belong to; until the call is over it may add to what is known of it. */
+export function enter(call: Call, log: RequestLog): void {
+  call.log = log;
+  log.box.enter();
+}
+
 export function downlinkOf(call: Call): Downlink | null {
   return call.down?.downlink ?? null;
 }

@@ -12,6 +12,8 @@ export interface Contents {
   /** undefined: never put. The digest of no bytes is always known. */
   get(digest: string): Bytes | undefined;
   size(digest: string): number | undefined;
+  /** The one copy of its name that is kept, where it was put; else the name itself. */
+  name(digest: string): string;
   /** Whether only a session store on disk supplied it. */
   fromStore(digest: string): boolean;
 }
@@ -66,6 +68,11 @@ class Store implements Contents {
   size(digest: string): number | undefined {
     const n = this.find(digest);
     return n !== undefined ? this.sizes.at(n) : digest === emptyDigest ? 0 : undefined;
+  }
+
+  name(digest: string): string {
+    const n = this.known.find(digest);
+    return n === undefined ? digest : this.known.list[n]!;
   }
 
   fromStore(digest: string): boolean {

@@ -25,6 +25,7 @@ import {
   noWords,
 } from "./model.js";
 import { checkpointOf, type Reading, type ServerMessage } from "./server-message.js";
+import type { Box, BoxList } from "./shelf.js";
 import { StreamFaults } from "./stream-faults.js";
 import { SpilledText } from "./texts.js";
 import { SERVER } from "./types.js";
@@ -50,7 +51,6 @@ export class Downlink {
   readonly frames: Frames = { total: 0, byFlags: new Map(), wireBytes: 0, bodyBytes: 0 };
   /** Messages by kind; EndStream is none. */
   readonly kinds = new Map<string, number>();
-  readonly items: DownItem[] = [];
   readonly gaps: GapFact[] = [];
   readonly faults = new StreamFaults();
   readonly text: SpilledText;
@@ -73,9 +73,20 @@ export class Downlink {
   private folds: Map<string, DownItem> | null = null;
   private stepId: number | null = null;
 
-  constructor(private readonly reading: Reading) {
+  private readonly itemList: BoxList<DownItem>;
+
+  constructor(
+    private readonly reading: Reading,
+    box: Box,
+  ) {
+    this.itemList = box.add();
     this.text = new SpilledText(reading.store);
     this.thinking = new SpilledText(reading.store);
+  }
+
+  /** One per message or run of the same delta. */
+  get items(): DownItem[] {
+    return this.itemList.items;
   }
 
   get mark(): string {

@@ -27,7 +27,7 @@ export function epochsOf(log: RequestLog, note: Note): Epoch[] {
   const split = calls.filter((call) => call.uplink === null);
   const groups = splitGroups(split, distinctAppends(log, note), log);
   const drafts: Omit<Epoch, "epoch">[] = [
-    ...runs.map((call) => ({ log, call, uplink: call.uplink!, lost: [] })),
+    ...runs.map((call) => ({ log, call, uplink: call.uplink!.items, lost: [] })),
     ...groups.map((group) => ({ log, ...group, uplink: bySeqno(group.appends, log, note) })),
   ];
   drafts.sort(
@@ -36,7 +36,35 @@ export function epochsOf(log: RequestLog, note: Note): Epoch[] {
       (draft) => draft.call?.order ?? draft.uplink[0]?.order ?? draft.lost[0]?.order,
     ),
   );
-  return drafts.map((draft, epoch) => ({ log, epoch, call: draft.call, uplink: draft.uplink, lost: draft.lost }));
+  return drafts.map((draft, epoch) => new Found(log, epoch, draft.call, orderOf(draft, log), draft.lost));
+}
+
+/** Knows its appends by their numbers in the log, which may be packed away. */
+class Found implements Epoch {
+  constructor(
+    readonly log: RequestLog,
+    readonly epoch: number,
+    readonly call: DownCall | null,
+    /** null: all of the log, as they came. */
+    private readonly order: readonly number[] | null,
+    readonly lost: readonly LostAppend[],
+  ) {}
+
+  get uplink(): readonly UpItem[] {
+    const { log, call, order } = this;
+    if (call?.uplink) return call.uplink.items;
+    if (order === null) return log.appends;
+    return log.box.derive(this, () => order.map((n) => log.appends[n]!));
+  }
+}
+
+function orderOf(draft: Omit<Epoch, "epoch">, log: RequestLog): readonly number[] | null {
+  const { appends } = log;
+  const { uplink } = draft;
+  if (draft.call?.uplink || (uplink.length === appends.length && uplink.every((item, i) => item === appends[i])))
+    return null;
+  const numbers = new Map(appends.map((item, n) => [item, n]));
+  return uplink.map((item) => numbers.get(item)!);
 }
 
 export function startOf(epoch: Pick<Epoch, "call" | "uplink" | "lost">): When | undefined {
@@ -269,6 +297,7 @@ function infer(appends: readonly UpItem[], damaged: readonly UpItem[], log: Requ
     if (seqno >= item.seqnoFrom + 128) continue;
     taken.add(seqno);
     item.seqno = seqno;
+    log.box.keep();
     found.push(seqno);
   }
   const request = log.id ?? "";

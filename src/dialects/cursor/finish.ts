@@ -6,7 +6,7 @@ import type { Conversation } from "../../model/conversation.js";
 import type { DialectResult } from "../../model/dialect.js";
 import { attempts } from "./attempts.js";
 import { BlobGraph } from "./blob-graph.js";
-import { cursorVerdicts } from "./checks/index.js";
+import { judgeCursor } from "./checks/index.js";
 import { type Epoch, epochsOf } from "./epochs.js";
 import { count, plural } from "./format.js";
 import type { Intake } from "./intake.js";
@@ -39,8 +39,7 @@ export function finishSession(intake: Intake, left: Leftovers): DialectResult {
   order(turns);
   const conversations = settle(turns);
   for (const blob of left.uploads) services.blobs.claim(blob.blob.id, blob.blob.digest);
-  services.blobs.index(turns, left.uploads);
-  for (const turn of turns) reportEpoch(turn, intake);
+  services.blobs.index(turns, left.uploads, (turn) => reportEpoch(turn, intake));
   left.live?.finish(turns);
   if (left.others.size > 0) notes.push(otherCalls(left.others));
   const model: CursorModel = { turns, conversations, blobs: services.blobs, uploads: left.uploads, services };
@@ -52,7 +51,7 @@ export function finishSession(intake: Intake, left: Leftovers): DialectResult {
     extra: {},
     notes,
     givenBack: new Set(),
-    verdicts: (wanted) => cursorVerdicts(model, wanted),
+    judge: (wanted, sink) => judgeCursor(model, wanted, sink),
   };
 }
 

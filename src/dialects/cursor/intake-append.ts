@@ -5,7 +5,7 @@ import type { StreamMessage } from "../../model/message.js";
 import type { Decoded, WireFault } from "../../model/schema.js";
 import { type OuterAppend, readAppend, readJsonAppend } from "./append-body.js";
 import { AppendFacts, sharedHead } from "./append-facts.js";
-import type { Call } from "./call.js";
+import { type Call, enter } from "./call.js";
 import { type ClientMessage, innerDigest, readClient } from "./client-message.js";
 import type { Intake } from "./intake.js";
 import { compactUp, noFaults } from "./items.js";
@@ -20,7 +20,7 @@ export function takeAppend(call: Call, message: StreamMessage, intake: Intake): 
   const outer = readOuter(call, message, intake);
   const id = outer.requestId === "" ? call.headerId : outer.requestId;
   const log = intake.logs.of(id);
-  call.log = log;
+  enter(call, log);
   log.client ??= clientFacts(call.exchange);
   log.recorder ??= call.exchange.recorder;
   const facts = appendFacts(call, outer, message);

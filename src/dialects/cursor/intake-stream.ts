@@ -3,7 +3,7 @@ import { type Bytes, fromHex, noBytes } from "../../core/bytes.js";
 import { Place } from "../../core/place.js";
 import { headerValue, type StreamEvent } from "../../model/exchange.js";
 import type { StreamMessage } from "../../model/message.js";
-import type { Call } from "./call.js";
+import { type Call, enter } from "./call.js";
 import { Downlink } from "./downlink.js";
 import { endStreamValue, readUnaryError } from "./end-stream.js";
 import { appended, flag, int, sub, text } from "./fields.js";
@@ -74,7 +74,7 @@ function takeRunMessage(call: Call, message: StreamMessage, intake: Intake): voi
     down.requestEnds++;
     return;
   }
-  const seqno = down.uplink.length;
+  const seqno = down.uplink.items.length;
   const base = {
     seqno,
     seqnoFrom: -1,
@@ -91,7 +91,7 @@ function takeRunMessage(call: Call, message: StreamMessage, intake: Intake): voi
     if (!wasFrame(message)) return;
   }
   const item = isWhole(message) ? runItem(call, base, message, intake) : unreadableItem(base, noBytes, message.fault);
-  down.uplink.push(item);
+  down.uplink.items.push(item);
   intake.up(call.log!, item);
 }
 
@@ -195,7 +195,7 @@ function ensureDown(call: Call, intake: Intake): DownCall | null {
 function attach(call: Call, bodyId: string, intake: Intake): DownCall | null {
   if (call.down !== null) return call.down;
   const log = intake.logs.of(bodyId === "" ? call.headerId : bodyId);
-  call.log = log;
+  enter(call, log);
   if (call.method.family !== agentFamily) {
     log.foreign.add(call.method.channel);
     return null;
@@ -207,7 +207,7 @@ function attach(call: Call, bodyId: string, intake: Intake): DownCall | null {
 function attachPoll(call: Call, bodyId: string, starts: boolean, intake: Intake): DownCall | null {
   if (call.down !== null) return call.down;
   const log = intake.logs.of(bodyId === "" ? call.headerId : bodyId);
-  call.log = log;
+  enter(call, log);
   if (call.method.family !== agentFamily) {
     log.foreign.add(call.method.channel);
     return null;
@@ -239,8 +239,8 @@ function open(call: Call, log: RequestLog, intake: Intake): DownCall {
     timeoutMs: timeoutMs(exchange),
     client: facts,
     place: new Place(exchange.mark.input, exchange.mark.first, exchange.mark.last),
-    downlink: new Downlink(intake.reading),
-    uplink: run ? [] : null,
+    downlink: new Downlink(intake.reading, log.box),
+    uplink: run ? log.box.add() : null,
     bodyIds: none,
     requestFrames: 0,
     requestEnds: 0,

@@ -23,7 +23,7 @@ import {
 import type { Reference } from "./references.js";
 
 /** A get or set of a blob. */
-class KvDown implements DownItem {
+export class KvDown implements DownItem {
   constructor(
     readonly kind: string,
     readonly first: number,
@@ -85,7 +85,7 @@ class KvDown implements DownItem {
 }
 
 /** Any other message that stands alone. */
-class SingleDown extends KvDown {
+export class SingleDown extends KvDown {
   constructor(
     item: DownItem,
     private readonly ownLane: Lane,
@@ -121,8 +121,24 @@ export function compactDown(item: DownItem): DownItem {
   return new SingleDown(item, item.lane, item.says, item.nested, item.references);
 }
 
+type PlainFields = Pick<
+  UpItem,
+  | "seqno"
+  | "kind"
+  | "bytes"
+  | "when"
+  | "place"
+  | "evidence"
+  | "lane"
+  | "detail"
+  | "fold"
+  | "digest"
+  | "order"
+  | "append"
+>;
+
 /** A sound message that says nothing but what its detail holds: acknowledgements and heartbeats. */
-class PlainUp implements UpItem {
+export class PlainUp implements UpItem {
   seqno: number;
   readonly kind: string;
   readonly bytes: number;
@@ -136,7 +152,7 @@ class PlainUp implements UpItem {
   readonly order: number;
   readonly append: AppendFacts | null;
 
-  constructor(item: UpItem) {
+  constructor(item: PlainFields) {
     this.seqno = item.seqno;
     this.kind = item.kind;
     this.bytes = item.bytes;

@@ -13,7 +13,7 @@ import { Recent } from "./recent.js";
 import { type Reference, refers } from "./references.js";
 import { type Origin, Referrers } from "./referrers.js";
 import { sensitivity } from "./sensitivity.js";
-import { suppliedBy, suppliesOf } from "./supplies.js";
+import { type Supply, suppliedBy, suppliesOf, turnSupplies, uploadSupplies } from "./supplies.js";
 import type { CursorTurn } from "./turn.js";
 import { CLIENT, JSON_MESSAGE, PREWARM, RUN_REQUEST, STATE, UNKNOWN_TYPE } from "./types.js";
 import type { UploadedBlob } from "./upload.js";
@@ -33,6 +33,12 @@ export class Blobs implements BlobLedger {
   private readonly referrerCounts = new Numbers();
   /** 1: named by a reference that is certainly one. */
   private readonly wanted = new Numbers();
+  /** Number of the conversation that set it first, -1: none; and the others. */
+  private readonly setBy = new Numbers();
+  private readonly alsoSetBy = new Set<string>();
+  private readonly conversations = new Names();
+  /** Of each turn, the ids that its KV asks name. */
+  private readonly asked: (readonly string[])[] = [];
   private turns: readonly CursorTurn[] = [];
   private uploads: readonly UploadedBlob[] = [];
   private sentBytes = 0;
@@ -50,13 +56,29 @@ export class Blobs implements BlobLedger {
     this.graph.claim(id, digest);
   }
 
-  /** After the last message: every supply and every reference, in order of turns. */
-  index(turns: readonly CursorTurn[], uploads: readonly UploadedBlob[]): void {
+  /** After the last message: every supply and every reference, in order of turns. `each` sees each turn once on the way. */
+  index(turns: readonly CursorTurn[], uploads: readonly UploadedBlob[], each: (turn: CursorTurn) => void): void {
     this.turns = turns;
     this.uploads = uploads;
     this.graph.forgetOpen();
-    this.count();
+    const seen = new Set<string>();
+    for (const supply of uploadSupplies(uploads)) this.count(supply, seen);
+    for (const turn of turns) {
+      for (const supply of turnSupplies(turn)) this.count(supply, seen);
+      this.asked.push(this.askedIn(turn));
+      each(turn);
+    }
     this.references(turns);
+  }
+
+  /** Whether a run of the conversation set the blob, at whatever time. */
+  isSetIn(conversationId: string | null, id: string): boolean {
+    const n = this.ids.find(id);
+    if (n === undefined) return false;
+    const conversation = this.conversations.find(conversationId ?? "");
+    return (
+      conversation !== undefined && (this.setBy.at(n) === conversation || this.alsoSetBy.has(`${conversation} ${n}`))
+    );
   }
 
   typeOf(id: string): string {
@@ -125,27 +147,42 @@ export class Blobs implements BlobLedger {
   }
 
   private number(id: string): number {
-    const n = this.ids.id(id);
+    const n = this.ids.find(id) ?? this.ids.id(this.graph.reading.contents.name(id));
     if (n === this.typeIds.length) {
       this.typeIds.push(this.types.id(UNKNOWN_TYPE));
       this.lastReferrer.push(-1);
       this.referrerCounts.push(0);
+      this.setBy.push(-1);
       this.wanted.push(0);
     }
     return n;
   }
 
   /** Numbers what was supplied, in order, and sums up what was sent and sent again. */
-  private count(): void {
-    const seen = new Set<string>();
-    for (const { id, digest, size } of suppliesOf(this.turns, this.uploads)) {
-      this.number(id);
-      this.graph.claim(id, digest);
-      this.sentBytes += size;
-      const content = id === digest ? id : `${id} ${digest}`;
-      if (seen.has(content)) this.sentAgainBytes += size;
-      else seen.add(content);
+  private count(supply: Supply, seen: Set<string>): void {
+    const { id, digest, size } = supply;
+    const n = this.number(id);
+    this.graph.claim(id, digest);
+    this.sentBytes += size;
+    const content = id === digest ? this.ids.list[n]! : `${id} ${digest}`;
+    if (seen.has(content)) this.sentAgainBytes += size;
+    else seen.add(content);
+  }
+
+  /** Ids that KV asks of this turn name; also remembers which conversation set them. */
+  private askedIn(turn: CursorTurn): readonly string[] {
+    const asked = new Set<string>();
+    const conversation = this.conversations.id(turn.conversationId ?? "");
+    for (const { detail } of turn.down) {
+      if (detail.type !== "kv") continue;
+      const n = this.ids.find(detail.blobId);
+      asked.add(n === undefined ? detail.blobId : this.ids.list[n]!);
+      if (detail.op !== "set" || n === undefined) continue;
+      const before = this.setBy.at(n);
+      if (before < 0) this.setBy.set(n, conversation);
+      else if (before !== conversation) this.alsoSetBy.add(`${conversation} ${n}`);
     }
+    return [...asked];
   }
 
   /** Breadth first, so that each blob is named by its shortest path; a blob is opened once per type. */
@@ -168,7 +205,7 @@ export class Blobs implements BlobLedger {
       this.referrerCounts.set(n, before + 1);
       if (opens) queue.push({ id: named, type: target, origin: { referrer } });
     };
-    for (const [t, turn] of turns.entries()) this.roots(turn, `turns[${t}]`, meet);
+    for (const [t, turn] of turns.entries()) this.roots(turn, t, meet);
     for (let at = 0; at < queue.length; at++) {
       const { id, type, origin } = queue[at]!;
       for (const edge of this.graph.children(id, type)) meet(edge, origin);
@@ -176,13 +213,14 @@ export class Blobs implements BlobLedger {
   }
 
   /** Also sums what the request carried by reference, while it is open. */
-  private roots(turn: CursorTurn, name: string, meet: (edge: Edge, origin: Origin) => void): void {
+  private roots(turn: CursorTurn, t: number, meet: (edge: Edge, origin: Origin) => void): void {
+    const name = `turns[${t}]`;
     const request = runRequestOf(turn);
     if (request !== undefined) {
       const edges = this.graph.edges(request.type, request.message);
       const origin = { root: `${name}.request` };
       for (const edge of edges) meet(edge, origin);
-      this.carriedBytes += this.carriedBy(turn, edges);
+      this.carriedBytes += this.carriedBy(this.asked[t]!, edges);
     }
     let before = "";
     for (const [c, checkpoint] of turn.checkpoints.entries()) {
@@ -192,6 +230,7 @@ export class Blobs implements BlobLedger {
       const origin = { root: `${name}.checkpoints[${c}]` };
       for (const edge of this.graph.edges(STATE, turn.state(checkpoint))) meet(edge, origin);
     }
+    if (!turn.hasReferences) return;
     const [down, up] = [{ root: `${name}.down` }, { root: `${name}.up` }];
     for (const item of turn.down) meetAll(item.references, down, meet);
     for (const item of turn.uplink) meetAll(item.references, up, meet);
@@ -242,9 +281,9 @@ export class Blobs implements BlobLedger {
   }
 
   /** Bytes that this turn's request named by id and did not send: direct references, with what their turns hold. */
-  private carriedBy(turn: CursorTurn, edges: readonly Edge[]): number {
-    const sent = new Set<string>();
-    for (const { detail } of turn.down) if (detail.type === "kv") sent.add(detail.blobId);
+  private carriedBy(asked: readonly string[], edges: readonly Edge[]): number {
+    if (edges.length === 0) return 0;
+    const sent = new Set(asked);
     let sum = 0;
     for (const { id } of edges) {
       if (id === emptyDigest || sent.has(id)) continue;

@@ -6,6 +6,7 @@ import type { AppendHead } from "./append-facts.js";
 import type { Downlink } from "./downlink.js";
 import { flat } from "./fields.js";
 import type { EndStream, GapFact, UpItem } from "./model.js";
+import type { Box, BoxList } from "./shelf.js";
 
 /** What the headers of a call say about the client and about other runs. */
 export interface ClientFacts {
@@ -38,7 +39,7 @@ export interface DownCall {
   readonly place: Place;
   readonly downlink: Downlink;
   /** Client messages of a Run; null in the split modes. */
-  readonly uplink: UpItem[] | null;
+  readonly uplink: BoxList<UpItem> | null;
   /** Request ids in the request's envelopes; one in the split mode. */
   bodyIds: readonly string[];
   /** Envelopes of the request, and how many of them were EndStream. */
@@ -69,7 +70,6 @@ export interface LostAppend {
 
 export class RequestLog {
   readonly calls: DownCall[] = [];
-  readonly appends: UpItem[] = [];
   readonly lost: LostAppend[] = [];
   /** Methods of other families that carry this request id. */
   readonly foreign = new Set<string>();
@@ -79,12 +79,21 @@ export class RequestLog {
   recorder: Exchange["recorder"] | null = null;
   /** As the last run_request or prewarm_request named it. */
   conversationId: string | null = null;
+  private readonly appendList: BoxList<UpItem>;
 
   constructor(
     /** null: neither header nor body names it. */
     readonly id: string | null,
     readonly order: number,
-  ) {}
+    /** Holds the items of all that belongs to it. */
+    readonly box: Box,
+  ) {
+    this.appendList = box.add();
+  }
+
+  get appends(): UpItem[] {
+    return this.appendList.items;
+  }
 }
 
 const agents = new Map<string, string>();

@@ -18,15 +18,19 @@ import { clientFacts, type DownCall, headerId, type RequestLog, responseTypeOf, 
 import { hasSecretBlob } from "./secret-blobs.js";
 import { sensitivityWithBlobs } from "./sensitivity.js";
 import type { Reading } from "./server-message.js";
+import { Shelf } from "./shelf.js";
 import { takeUpload, type UploadedBlob } from "./upload.js";
 
 export function cursorSession(tools: SessionTools): Session {
   return new CursorSession(tools);
 }
 
+/** Of `conversationBytes`: what items may take before they are packed, beside the bodies. */
+const itemShare = 1;
+
 class CursorSession implements Session, Intake {
   readonly reading: Reading;
-  readonly logs = new Logs();
+  readonly logs: Logs;
   readonly note: SessionTools["note"];
   private readonly calls = new Map<number, Call>();
   private readonly uploads: UploadedBlob[] = [];
@@ -42,7 +46,10 @@ class CursorSession implements Session, Intake {
       contents: contents(tools.blobs, (id) => tools.stored?.(id)),
       store: tools.blobs,
     };
-    this.live = tools.wantSteps ? new LiveSteps(this) : null;
+    // What is shown while it is read is shown item by item: it must stay in place.
+    const bytes = tools.follows ? Number.POSITIVE_INFINITY : itemShare * tools.limits.conversationBytes;
+    this.logs = new Logs(new Shelf(tools.blobs, bytes));
+    this.live = tools.follows ? new LiveSteps(this) : null;
   }
 
   push(input: SessionInput): void {
@@ -73,7 +80,10 @@ class CursorSession implements Session, Intake {
   }
 
   finish(): DialectResult {
-    for (const call of this.calls.values()) this.abandon(call);
+    for (const call of this.calls.values()) {
+      this.abandon(call);
+      call.log?.box.leave();
+    }
     this.calls.clear();
     return finishSession(this, { uploads: this.uploads, others: this.others, live: this.live });
   }
@@ -213,7 +223,9 @@ class CursorSession implements Session, Intake {
       if (event.direction === "up") this.missing(call);
       else if (call.facts !== null && event.reason === "complete") this.answered(call, event);
     }
-    if (call.ended.up && call.ended.down) this.calls.delete(call.exchange.id);
+    if (!call.ended.up || !call.ended.down) return;
+    this.calls.delete(call.exchange.id);
+    call.log?.box.leave();
   }
 
   private answered(call: Call, event: Extract<StreamEvent, { kind: "end" }>): void {

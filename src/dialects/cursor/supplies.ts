@@ -28,12 +28,18 @@ const sourcesKept = 16;
 
 /** Uploads first: they belong to no turn. Then turn by turn, what the request brought and what KV moved. */
 export function* suppliesOf(turns: readonly CursorTurn[], uploads: readonly UploadedBlob[]): Generator<Supply> {
+  yield* uploadSupplies(uploads);
+  for (const turn of turns) yield* turnSupplies(turn);
+}
+
+export function* uploadSupplies(uploads: readonly UploadedBlob[]): Generator<Supply> {
   for (const { blob, requestId, place } of uploads) yield carriedSupply(blob, requestId, place);
-  for (const turn of turns) {
-    for (const item of turn.uplink)
-      for (const blob of item.carried) yield carriedSupply(blob, turn.requestId, item.place);
-    yield* kvSupplies(turn);
-  }
+}
+
+export function* turnSupplies(turn: CursorTurn): Generator<Supply> {
+  for (const item of turn.uplink)
+    for (const blob of item.carried) yield carriedSupply(blob, turn.requestId, item.place);
+  yield* kvSupplies(turn);
 }
 
 function carriedSupply(blob: CarriedBlob, requestId: string | null, place: Place): Supply {

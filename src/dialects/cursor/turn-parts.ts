@@ -25,6 +25,11 @@ export function checkpointsOf(down: readonly DownItem[]): readonly Checkpoint[] 
   return found.length === 0 ? noCheckpoints : found.slice();
 }
 
+export function soundOf(checkpoints: readonly Checkpoint[]): readonly Checkpoint[] {
+  const isSound = ({ digest, faulty }: Checkpoint, i: number) => digest !== checkpoints[i - 1]?.digest && !faulty;
+  return checkpoints.every(isSound) ? checkpoints : checkpoints.filter(isSound);
+}
+
 const noCheckpoints: readonly Checkpoint[] = Object.freeze([]);
 
 /** The run_request, else the first prewarm_request. */

@@ -16,7 +16,7 @@ import { type Reading, stateOfCheckpoint } from "./server-message.js";
 import { stepsOf } from "./steps.js";
 import { type Entry, timeline } from "./timeline.js";
 import { turnJson } from "./turn-json.js";
-import { checkpointsOf, durationOf, endOf, endState, runOf, usageOf } from "./turn-parts.js";
+import { checkpointsOf, durationOf, endOf, endState, runOf, soundOf, usageOf } from "./turn-parts.js";
 
 /** What turns share. */
 export interface TurnServices {
@@ -33,6 +33,8 @@ export class TurnView {
   private steps_: readonly Step[] | null = null;
 
   constructor(
+    readonly down: readonly DownItem[],
+    readonly up: readonly UpItem[],
     readonly pairs: Pairs,
     private readonly makeEntries: () => readonly Entry[],
     private readonly makeSteps: (entries: readonly Entry[]) => readonly Step[],
@@ -55,7 +57,8 @@ export class ViewCache {
 
   get(turn: CursorTurn, make: () => TurnView): TurnView {
     let view = this.views.get(turn);
-    if (view === undefined) {
+    // Items that were packed away meanwhile came back as others.
+    if (view === undefined || view.down !== turn.down || view.up !== turn.uplink) {
       view = make();
       this.views.set(turn, view);
       if (this.views.size > 8) this.views.delete(this.views.keys().next().value!);
@@ -71,12 +74,17 @@ export interface Placing {
   readonly retryOf: string | null;
 }
 
+const noItems: readonly DownItem[] = Object.freeze([]);
+
+function refersTo(items: readonly { readonly references: readonly unknown[] }[]): boolean {
+  return items.some((item) => item.references.length > 0);
+}
+
 export class CursorTurn implements Turn {
   readonly dialect = "cursor";
   readonly requestId: string | null;
   readonly epochNumber: number;
   readonly call: DownCall | null;
-  readonly uplink: readonly UpItem[];
   /** The run_request, or the prewarm_request where none follows. */
   readonly run: RunFacts | null;
   readonly runId: string | null;
@@ -90,11 +98,21 @@ export class CursorTurn implements Turn {
   readonly end: When;
   readonly durationMs: number | null;
   readonly usage: Usage | null;
+  private readonly upCount: number;
+  readonly upBytes: number;
+  private readonly hasUnreadableAppends: boolean;
+  /** Every message has the time of its packets. */
+  readonly hasExactTimes: boolean;
+  /** Some of its items name blobs. */
+  readonly hasReferences: boolean;
   conversationId: string | null = null;
   index = 0;
   attempt = 0;
   retryOf: string | null = null;
-  private checkpoints_: readonly Checkpoint[] | null = null;
+  readonly checkpoints: readonly Checkpoint[];
+  /** Those without faults, each distinct one once in a row. */
+  readonly soundCheckpoints: readonly Checkpoint[];
+  private open_: readonly OpenItem[] | null = null;
 
   constructor(
     readonly epoch: Epoch,
@@ -103,8 +121,8 @@ export class CursorTurn implements Turn {
     this.requestId = epoch.log.id;
     this.epochNumber = epoch.epoch;
     this.call = epoch.call;
-    this.uplink = epoch.uplink;
-    this.run = runOf(epoch.uplink);
+    const { uplink } = epoch;
+    this.run = runOf(uplink);
     this.clientFacts = epoch.call?.client ?? epoch.log.client;
     this.runId = this.run?.runId ?? this.clientFacts?.originalRequestId ?? null;
     this.ending = endingOf(epoch);
@@ -116,6 +134,13 @@ export class CursorTurn implements Turn {
     this.end = endOf(epoch, this.start);
     this.durationMs = durationOf(epoch, this.end);
     this.usage = usageOf(this.down);
+    this.checkpoints = checkpointsOf(this.down);
+    this.soundCheckpoints = soundOf(this.checkpoints);
+    this.upCount = uplink.length;
+    this.upBytes = uplink.reduce((sum, item) => sum + item.bytes, 0);
+    this.hasUnreadableAppends = uplink.some((item) => item.kind === "undecodable");
+    this.hasExactTimes = this.exactTimes(uplink);
+    this.hasReferences = refersTo(this.down) || refersTo(uplink);
   }
 
   /** Where it stands among the other turns, once they are all known. */
@@ -127,7 +152,11 @@ export class CursorTurn implements Turn {
   }
 
   get down(): readonly DownItem[] {
-    return this.call?.downlink.items ?? [];
+    return this.call?.downlink.items ?? noItems;
+  }
+
+  get uplink(): readonly UpItem[] {
+    return this.epoch.uplink;
   }
 
   /**
@@ -136,7 +165,7 @@ export class CursorTurn implements Turn {
    */
   lost(direction: "up" | "down"): boolean {
     if (this.services.captureLost || this.loss.some((loss) => loss.direction === direction)) return true;
-    return direction === "down" ? this.hasUnreadableFrames : this.uplink.some((item) => item.kind === "undecodable");
+    return direction === "down" ? this.hasUnreadableFrames : this.hasUnreadableAppends;
   }
 
   private get hasUnreadableFrames(): boolean {
@@ -156,16 +185,12 @@ export class CursorTurn implements Turn {
   }
 
   get open(): readonly OpenItem[] {
-    return openItems(this.pairs, this.lost("up"), this.lost("down"));
+    this.open_ ??= openItems(this.pairs, this.lost("up"), this.lost("down"));
+    return this.open_;
   }
 
   get facts(): readonly Words[] {
     return factsOf(this);
-  }
-
-  get checkpoints(): readonly Checkpoint[] {
-    this.checkpoints_ ??= checkpointsOf(this.down);
-    return this.checkpoints_;
   }
 
   state(checkpoint: Checkpoint): ProtoMessage {
@@ -206,11 +231,7 @@ export class CursorTurn implements Turn {
   }
 
   get messages(): number {
-    return (this.call?.downlink.frames.total ?? 0) + this.uplink.length;
-  }
-
-  get upBytes(): number {
-    return this.uplink.reduce((sum, item) => sum + item.bytes, 0);
+    return (this.call?.downlink.frames.total ?? 0) + this.upCount;
   }
 
   get downBytes(): number {
@@ -232,7 +253,11 @@ export class CursorTurn implements Turn {
   private makeView(): TurnView {
     const { down, uplink, call } = this;
     const pairs = pairUp(down, uplink);
+    // While the items are at hand: mostly there is nothing to remember.
+    this.open_ ??= openItems(pairs, this.lost("up"), this.lost("down"));
     return new TurnView(
+      down,
+      uplink,
       pairs,
       () => timeline({ down, up: uplink, pairs, exact: this.hasExactTimes, start: this.start }),
       (entries) =>
@@ -252,10 +277,9 @@ export class CursorTurn implements Turn {
     );
   }
 
-  /** Every message has the time of its packets. */
-  get hasExactTimes(): boolean {
+  private exactTimes(uplink: readonly UpItem[]): boolean {
     if (this.call?.recorder === "har") return false;
-    return isKnown(this.start) && this.uplink.every((item) => isKnown(item.when) && isExact(item.when));
+    return isKnown(this.start) && uplink.every((item) => isKnown(item.when) && isExact(item.when));
   }
 
   /** How a stream ended that no EndStream closes. */

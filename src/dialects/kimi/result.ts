@@ -3,6 +3,7 @@
 import { by } from "../../core/order.js";
 import type { Printable, Words } from "../../core/printable.js";
 import { isKnown } from "../../core/time.js";
+import { report } from "../../model/check.js";
 import type { Conversation, Turn } from "../../model/conversation.js";
 import type { DialectResult } from "../../model/dialect.js";
 import { kimiVerdicts } from "./checks/index.js";
@@ -31,7 +32,7 @@ export function kimiResult(state: KimiState): DialectResult {
       : {},
     notes: notesOf(state),
     givenBack: state.givenBack,
-    verdicts: (wanted) => kimiVerdicts(state, byBuilder, wanted),
+    judge: (wanted, sink) => report(kimiVerdicts(state, byBuilder, wanted), sink),
   };
 }
 

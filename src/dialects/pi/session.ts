@@ -3,7 +3,7 @@ import { noBytes } from "../../core/bytes.js";
 import type { Limits } from "../../core/limits.js";
 import { type Mark, placeOf } from "../../core/mark.js";
 import { isKnown } from "../../core/time.js";
-import type { Verdict } from "../../model/check.js";
+import { report } from "../../model/check.js";
 import type { DialectResult, Session, SessionTools } from "../../model/dialect.js";
 import type { Direction, Exchange } from "../../model/exchange.js";
 import type { SessionInput, StreamMessage } from "../../model/message.js";
@@ -88,7 +88,7 @@ class PiSession implements Session {
       extra: extraOf(mine),
       notes: [],
       givenBack: new Set(all.filter((connection) => !isPi(connection)).map((connection) => connection.exchange.id)),
-      verdicts: (wanted): Iterable<Verdict> => runRules(mine, turnOf, wanted),
+      judge: (wanted, sink) => report(runRules(mine, turnOf, wanted), sink),
     };
   }
 

@@ -15,6 +15,7 @@ import type { Violation } from "../../../src/model/check.js";
 import type { DialectResult, SessionEvent } from "../../../src/model/dialect.js";
 import type { Evidence, Exchange, GapReason, NeckEvent } from "../../../src/model/exchange.js";
 import { Router } from "../../../src/pipeline/router.js";
+import { judged } from "../verdicts.js";
 
 export const schemas = loadSchemas({ limits: defaultLimits });
 
@@ -72,6 +73,7 @@ export function run(sent: readonly Sent[], options: RunOptions = {}): Outcome {
     blobs: new SpillStore(limits.conversationBytes),
     wantFrames: options.live === true,
     wantSteps: options.live === true,
+    follows: options.live === true,
     emit: (event) => events.push(event),
     lost: () => options.lost === true,
   });
@@ -89,7 +91,7 @@ export function run(sent: readonly Sent[], options: RunOptions = {}): Outcome {
   const result = session.finish();
   const violations: Violation[] = [];
   const notCheckable: { rule: string; why: string }[] = [];
-  for (const verdict of result.verdicts(() => true)) {
+  for (const verdict of judged(result)) {
     if (verdict.verdict === "violated") violations.push(verdict);
     else if (verdict.verdict === "not-checkable") notCheckable.push({ rule: verdict.rule, why: verdict.why });
   }

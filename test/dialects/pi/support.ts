@@ -13,6 +13,7 @@ import type { DialectResult, SessionEvent } from "../../../src/model/dialect.js"
 import type { Direction, Exchange, GapReason } from "../../../src/model/exchange.js";
 import type { FrameLine, Framing } from "../../../src/model/message.js";
 import type { Schemas } from "../../../src/model/schema.js";
+import { judged } from "../verdicts.js";
 
 export interface Outcome {
   readonly result: DialectResult;
@@ -124,7 +125,7 @@ export function run(talks: readonly (readonly Piece[])[], options: RunOptions = 
     }
   });
   const result = session.finish();
-  const verdicts = [...result.verdicts(() => true)];
+  const verdicts = judged(result);
   return {
     result,
     frames: events.flatMap((event) => (event.kind === "frame" ? [event.frame] : [])),

@@ -1,13 +1,12 @@
 /** KV and blobs (protocols/cursor.md 5, K): what is asked for, what is not found, and when answers come. */
 import { isExact, isKnown, millisBetween } from "../../../core/time.js";
-import type { CursorModel } from "../finish.js";
 import { took } from "../format.js";
 import { runRequestOf } from "../ledger.js";
 import type { KvOp } from "../pairs.js";
 import { refers } from "../references.js";
 import type { CursorTurn } from "../turn.js";
 import { STATE } from "../types.js";
-import { withKv } from "./blobs.js";
+import { noKv } from "./gates.js";
 import { type CursorRule, isMangled, type Judgement } from "./rule.js";
 
 const family = "KV and blobs";
@@ -69,36 +68,17 @@ function reaches(turn: CursorTurn, checkpoint: CursorTurn["checkpoints"][number]
   return false;
 }
 
-/** Blobs a conversation's turns have set so far, gathered as the turns pass: one set per conversation, not per turn. */
-const setsOf = new WeakMap<CursorModel, Map<string, Map<string, number>>>();
-
-function firstSet(model: CursorModel, conversationId: string, id: string): number | undefined {
-  let conversations = setsOf.get(model);
-  if (conversations === undefined) {
-    conversations = new Map();
-    for (const [at, turn] of model.turns.entries()) {
-      const key = turn.conversationId ?? "";
-      const sets = conversations.get(key) ?? new Map<string, number>();
-      conversations.set(key, sets);
-      for (const { detail } of turn.down)
-        if (detail.type === "kv" && detail.op === "set" && !sets.has(detail.blobId)) sets.set(detail.blobId, at);
-    }
-    setsOf.set(model, conversations);
-  }
-  return conversations.get(conversationId)?.get(id);
-}
-
-function* resolvable(turn: CursorTurn, ops: readonly KvOp[], model: CursorModel): Generator<Judgement> {
+function* resolvable(turn: CursorTurn, ops: readonly KvOp[]): Generator<Judgement> {
   const asked = gets(ops);
   const request = asked.length === 0 ? undefined : runRequestOf(turn);
   if (request === undefined || turn.lost("up")) {
     yield { why: asked.length === 0 ? "no blob is read" : "the run_request is not whole in the capture" };
     return;
   }
-  const { graph } = turn.services.blobs;
+  const { blobs } = turn.services;
+  const { graph } = blobs;
   const wanted = new Set<string>();
-  for (const { blobId } of asked)
-    if (firstSet(model, turn.conversationId ?? "", blobId) === undefined) wanted.add(blobId);
+  for (const { blobId } of asked) if (!blobs.isSetIn(turn.conversationId, blobId)) wanted.add(blobId);
   const referenced = new Set<string>();
   // The newest turns last: what is read is mostly in them, and the walk ends once all of it is found.
   const stack = graph.edges(request.type, request.message).map((edge) => ({ id: edge.id, type: edge.target }));
@@ -184,7 +164,8 @@ export const blobFlowRules: readonly CursorRule[] = [
     bad: "get_blob_result {}",
     remedy:
       "find out why the client's store lost the blob: a wrong id when it was set, or another conversation's store",
-    turn: (turn) => withKv(turn, found),
+    gate: noKv,
+    turn: (turn) => found(turn, turn.pairs.kv),
   }),
   rule({
     id: "cursor/K09",
@@ -195,7 +176,8 @@ export const blobFlowRules: readonly CursorRule[] = [
     good: "set_blob_result {}",
     bad: "set_blob_result { error }",
     remedy: null,
-    turn: (turn) => withKv(turn, withoutErrors),
+    gate: noKv,
+    turn: (turn) => withoutErrors(turn, turn.pairs.kv),
   }),
   rule({
     id: "cursor/K10",
@@ -207,11 +189,11 @@ export const blobFlowRules: readonly CursorRule[] = [
     good: "kv 3 and kv 7 set the same id",
     bad: "nothing: it is legal",
     remedy: null,
-    turn: (turn) =>
-      withKv(turn, function* twice(_turn, ops) {
-        const sets = ops.filter((op) => op.op === "set");
-        if (new Set(sets.map((op) => op.blobId)).size === sets.length) yield { why: "no blob is set twice" };
-      }),
+    gate: noKv,
+    turn: function* twice(turn) {
+      const sets = turn.pairs.kv.filter((op) => op.op === "set");
+      if (new Set(sets.map((op) => op.blobId)).size === sets.length) yield { why: "no blob is set twice" };
+    },
   }),
   rule({
     id: "cursor/K11",
@@ -223,7 +205,8 @@ export const blobFlowRules: readonly CursorRule[] = [
     good: "get of mcps_blob_id",
     bad: "get of an id that nobody sent",
     remedy: "take the id from the field, byte for byte",
-    turn: (turn, model) => withKv(turn, (each, ops) => resolvable(each, ops, model)),
+    gate: noKv,
+    turn: (turn) => resolvable(turn, turn.pairs.kv),
   }),
   rule({
     id: "cursor/K12",
@@ -234,7 +217,8 @@ export const blobFlowRules: readonly CursorRule[] = [
     good: "get of a context part",
     bad: "set X, get X",
     remedy: "keep what was set and what was prefetched for the run",
-    turn: (turn) => withKv(turn, notItsOwn),
+    gate: noKv,
+    turn: (turn) => notItsOwn(turn, turn.pairs.kv),
   }),
   rule({
     id: "cursor/K14",
@@ -245,7 +229,8 @@ export const blobFlowRules: readonly CursorRule[] = [
     good: "get at 1.0 s, result at 1.1 s",
     bad: "result at 0.9 s",
     remedy: null,
-    turn: (turn) => withKv(turn, afterTheirAsk),
+    gate: noKv,
+    turn: (turn) => afterTheirAsk(turn, turn.pairs.kv),
   }),
   rule({
     id: "cursor/K15",
@@ -257,10 +242,10 @@ export const blobFlowRules: readonly CursorRule[] = [
     good: "kv 5 answered before kv 4",
     bad: "nothing: it is legal",
     remedy: null,
-    turn: (turn) =>
-      withKv(turn, function* shuffled(_turn, ops) {
-        const seqnos = ops.flatMap((op) => op.answers.slice(0, 1).map((item) => item.seqno));
-        if (seqnos.every((seqno, i) => i === 0 || seqno > seqnos[i - 1]!)) yield { why: "all results come in order" };
-      }),
+    gate: noKv,
+    turn: function* shuffled(turn) {
+      const seqnos = turn.pairs.kv.flatMap((op) => op.answers.slice(0, 1).map((item) => item.seqno));
+      if (seqnos.every((seqno, i) => i === 0 || seqno > seqnos[i - 1]!)) yield { why: "all results come in order" };
+    },
   }),
 ];

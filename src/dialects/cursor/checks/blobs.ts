@@ -6,25 +6,11 @@ import type { CarriedBlob } from "../model.js";
 import type { KvOp } from "../pairs.js";
 import type { CursorTurn } from "../turn.js";
 import { kvHash } from "../turn-json.js";
+import { noKv } from "./gates.js";
 import { type CursorRule, examples, isMangled, type Judgement, noDownlink } from "./rule.js";
 
 const family = "KV and blobs";
 const source = "protocols/cursor.md 5 K, 2.13, 4";
-
-/** There is KV traffic to judge. */
-export function* withKv(
-  turn: CursorTurn,
-  judge: (turn: CursorTurn, ops: readonly KvOp[]) => Iterable<Judgement>,
-): Generator<Judgement> {
-  const why = noDownlink(turn);
-  if (why !== undefined) {
-    yield { why };
-    return;
-  }
-  const ops = turn.pairs.kv;
-  if (ops.length === 0) yield { why: "this turn has no KV traffic" };
-  else yield* judge(turn, ops);
-}
 
 const name = (op: KvOp): string => `kv ${op.id}`;
 
@@ -196,7 +182,8 @@ export const blobRules: readonly CursorRule[] = [
     bad: "set_blob_args id 3, EndStream {}",
     remedy:
       "wait for the result of every get and set before the stream ends; the reference client answers each of them",
-    turn: (turn) => withKv(turn, answered),
+    gate: noKv,
+    turn: (turn) => answered(turn, turn.pairs.kv),
   }),
   rule({
     id: "cursor/K02",
@@ -207,7 +194,8 @@ export const blobRules: readonly CursorRule[] = [
     good: "get_blob_args id 0, get_blob_result id 0",
     bad: "get_blob_args id 0, set_blob_result id 0",
     remedy: "answer with the branch that the request's oneof names",
-    turn: (turn) => withKv(turn, branches),
+    gate: noKv,
+    turn: (turn) => branches(turn, turn.pairs.kv),
   }),
   rule({
     id: "cursor/K03",
@@ -229,7 +217,8 @@ export const blobRules: readonly CursorRule[] = [
     good: "(absent), 1, 2",
     bad: "1, 2, 3",
     remedy: "start at 0 for every run",
-    turn: (turn) => withKv(turn, idsInOrder),
+    gate: noKv,
+    turn: (turn) => idsInOrder(turn, turn.pairs.kv),
   }),
   rule({
     id: "cursor/K05",
@@ -240,7 +229,8 @@ export const blobRules: readonly CursorRule[] = [
     good: "32 raw bytes",
     bad: "64 bytes of hex text",
     remedy: "send the raw digest, not its text form",
-    turn: (turn) => withKv(turn, idLength),
+    gate: noKv,
+    turn: (turn) => idLength(turn, turn.pairs.kv),
   }),
   rule({
     id: "cursor/K06",
@@ -251,7 +241,8 @@ export const blobRules: readonly CursorRule[] = [
     good: "blob_id = SHA-256(blob_data)",
     bad: "blob_id computed before the message was changed",
     remedy: "hash exactly the bytes that are sent; serialise once and use the same buffer for both",
-    turn: (turn) => withKv(turn, setHash),
+    gate: noKv,
+    turn: (turn) => setHash(turn, turn.pairs.kv),
   }),
   rule({
     id: "cursor/K07",
@@ -263,7 +254,8 @@ export const blobRules: readonly CursorRule[] = [
     bad: "the client's store returns another blob, or a re-serialised one",
     remedy:
       "return the stored bytes as they are; for a blob that is not there the reference client sends an empty result",
-    turn: (turn) => withKv(turn, getHash),
+    gate: noKv,
+    turn: (turn) => getHash(turn, turn.pairs.kv),
   }),
   rule({
     id: "cursor/K13",

@@ -14,9 +14,9 @@ import {
   tokensFit,
   turnsGrow,
   unfinishedBatches,
-  withCheckpoints,
 } from "./checkpoints.js";
 import { acrossRuns, acyclic, carriedOn, ownRequestId, stateBefore } from "./conversations.js";
+import { noCheckpoints } from "./gates.js";
 import type { CursorRule } from "./rule.js";
 
 const rule = (data: Omit<CursorRule, "family" | "class" | "implies" | "source"> & Partial<CursorRule>): CursorRule => ({
@@ -38,7 +38,8 @@ export const checkpointRules: readonly CursorRule[] = [
     good: "set 3, set_blob_result 3, checkpoint",
     bad: "set 3, checkpoint, set_blob_result 3",
     remedy: "wait for the acknowledgements, then publish",
-    turn: (turn) => withCheckpoints(turn, acknowledged),
+    gate: noCheckpoints,
+    turn: (turn) => acknowledged(turn, turn.soundCheckpoints),
   }),
   rule({
     id: "cursor/C02",
@@ -51,7 +52,8 @@ export const checkpointRules: readonly CursorRule[] = [
     bad: "turns[3] names an id that nobody sent",
     remedy:
       "set every new node before the checkpoint that names it; check that ids are hashes of the bytes that were sent",
-    turn: (turn) => withCheckpoints(turn, closed),
+    gate: noCheckpoints,
+    turn: (turn) => closed(turn, turn.soundCheckpoints),
   }),
   rule({
     id: "cursor/C03",
@@ -85,7 +87,8 @@ export const checkpointRules: readonly CursorRule[] = [
     good: "[a, b1], [a, b2]",
     bad: "[a, b], [b]",
     remedy: null,
-    turn: (turn) => withCheckpoints(turn, turnsGrow),
+    gate: noCheckpoints,
+    turn: (turn) => turnsGrow(turn, turn.soundCheckpoints),
   }),
   rule({
     id: "cursor/C06",
@@ -108,7 +111,8 @@ export const checkpointRules: readonly CursorRule[] = [
     good: "58, 59 messages",
     bad: "59, 12 messages without a summary",
     remedy: null,
-    turn: (turn) => withCheckpoints(turn, rootsGrow),
+    gate: noCheckpoints,
+    turn: (turn) => rootsGrow(turn, turn.soundCheckpoints),
   }),
   rule({
     id: "cursor/C08",
@@ -157,7 +161,8 @@ export const checkpointRules: readonly CursorRule[] = [
     good: "steps [s1], then [s1, s2]",
     bad: "steps [s1, s2], then [s2]",
     remedy: null,
-    turn: (turn) => withCheckpoints(turn, runningTurnGrows),
+    gate: noCheckpoints,
+    turn: (turn) => runningTurnGrows(turn, turn.soundCheckpoints),
   }),
   rule({
     id: "cursor/C12",
@@ -203,7 +208,8 @@ export const checkpointRules: readonly CursorRule[] = [
     good: "12,000 of 200,000",
     bad: "210,000 of 200,000",
     remedy: null,
-    turn: (turn) => withCheckpoints(turn, tokensFit),
+    gate: noCheckpoints,
+    turn: (turn) => tokensFit(turn, turn.soundCheckpoints),
   }),
   rule({
     id: "cursor/C16",
@@ -227,7 +233,8 @@ export const checkpointRules: readonly CursorRule[] = [
     good: "pending in the middle, empty at the end",
     bad: "nothing: it is a number",
     remedy: null,
-    turn: (turn) => withCheckpoints(turn, unfinishedBatches),
+    gate: noCheckpoints,
+    turn: (turn) => unfinishedBatches(turn, turn.soundCheckpoints),
   }),
   rule({
     id: "cursor/C18",
@@ -252,7 +259,8 @@ export const checkpointRules: readonly CursorRule[] = [
     good: "2 of 154",
     bad: "nothing: it is a number",
     remedy: null,
-    turn: (turn) => withCheckpoints(turn, superseded),
+    gate: noCheckpoints,
+    turn: (turn) => superseded(turn, turn.soundCheckpoints),
   }),
   rule({
     id: "cursor/C20",

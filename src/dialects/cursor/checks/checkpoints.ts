@@ -15,19 +15,6 @@ import { agentTurn, commonPrefix, idsOf, ownSets, reachedOwn, stateAt } from "./
 
 const short = (id: string): string => `${id.slice(0, 12)}…`;
 
-/** There are checkpoints to judge, each distinct one once in a row. */
-export function* withCheckpoints(
-  turn: CursorTurn,
-  judge: (turn: CursorTurn, checkpoints: readonly Checkpoint[]) => Iterable<Judgement>,
-): Generator<Judgement> {
-  const why = noDownlink(turn);
-  const distinct = turn.checkpoints.filter(
-    (checkpoint, i, all) => checkpoint.digest !== all[i - 1]?.digest && !checkpoint.faulty,
-  );
-  if (why !== undefined || distinct.length === 0) yield { why: why ?? "this turn has no checkpoint" };
-  else yield* judge(turn, distinct);
-}
-
 export function* acknowledged(turn: CursorTurn, checkpoints: readonly Checkpoint[]): Generator<Judgement> {
   const sets = ownSets(turn);
   if (sets.size === 0) {

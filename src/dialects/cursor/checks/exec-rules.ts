@@ -11,8 +11,8 @@ import {
   sameExecId,
   shellOrder,
   throwsLast,
-  withExec,
 } from "./exec.js";
+import { noExec } from "./gates.js";
 import type { CursorRule } from "./rule.js";
 
 const rule = (data: Omit<CursorRule, "family" | "class" | "implies" | "source"> & Partial<CursorRule>): CursorRule => ({
@@ -44,7 +44,8 @@ export const execRules: readonly CursorRule[] = [
     good: "pi_read_args (45), pi_read_result (46)",
     bad: "read_args (7), ls_result (8)",
     remedy: "pair by the table of protocols/cursor.md 2.12, not by field number",
-    turn: (turn) => withExec(turn, partners),
+    gate: noExec,
+    turn: (turn) => partners(turn, turn.pairs.exec),
   }),
   rule({
     id: "cursor/E03",
@@ -55,7 +56,8 @@ export const execRules: readonly CursorRule[] = [
     good: "1, 2, 3",
     bad: "0, 1, 1",
     remedy: "count from 1 in every run",
-    turn: (turn) => withExec(turn, idsInOrder),
+    gate: noExec,
+    turn: (turn) => idsInOrder(turn, turn.pairs.exec),
   }),
   rule({
     id: "cursor/E04",
@@ -67,7 +69,8 @@ export const execRules: readonly CursorRule[] = [
     good: "read_result 2, stream_close 2",
     bad: "read_result 2 and nothing more",
     remedy: "send stream_close after the result; the reference client always does",
-    turn: (turn) => withExec(turn, closedOnce),
+    gate: noExec,
+    turn: (turn) => closedOnce(turn, turn.pairs.exec),
   }),
   rule({
     id: "cursor/E05",
@@ -79,7 +82,8 @@ export const execRules: readonly CursorRule[] = [
     good: "throw 4",
     bad: "throw 4, read_result 4",
     remedy: null,
-    turn: (turn) => withExec(turn, throwsLast),
+    gate: noExec,
+    turn: (turn) => throwsLast(turn, turn.pairs.exec),
   }),
   rule({
     id: "cursor/E06",
@@ -91,7 +95,8 @@ export const execRules: readonly CursorRule[] = [
     good: "shell_args, heartbeat after 3 s, heartbeat after 6 s, result",
     bad: "shell_args, result after 20 s",
     remedy: "send exec_client_control_message.heartbeat every 3 s",
-    turn: (turn) => withExec(turn, keepsAlive),
+    gate: noExec,
+    turn: (turn) => keepsAlive(turn, turn.pairs.exec),
   }),
   rule({
     id: "cursor/E07",
@@ -114,7 +119,8 @@ export const execRules: readonly CursorRule[] = [
     good: "start, stdout, exit",
     bad: "start, exit, stdout",
     remedy: null,
-    turn: (turn) => withExec(turn, shellOrder),
+    gate: noExec,
+    turn: (turn) => shellOrder(turn, turn.pairs.exec),
   }),
   rule({
     id: "cursor/E09",
@@ -126,13 +132,13 @@ export const execRules: readonly CursorRule[] = [
     good: "hook contexts for exec 3, then read_result 3",
     bad: "nothing: it is legal",
     remedy: null,
-    turn: (turn) =>
-      withExec(turn, function* hookOnly(_turn, calls) {
-        const seen = calls.some((call) =>
-          call.messages.some(({ detail }) => detail.type === "exec" && detail.branch === ""),
-        );
-        if (!seen) yield { why: "every exec message has a branch" };
-      }),
+    gate: noExec,
+    turn: function* hookOnly(turn) {
+      const seen = turn.pairs.exec.some((call) =>
+        call.messages.some(({ detail }) => detail.type === "exec" && detail.branch === ""),
+      );
+      if (!seen) yield { why: "every exec message has a branch" };
+    },
   }),
   rule({
     id: "cursor/E10",
@@ -143,7 +149,8 @@ export const execRules: readonly CursorRule[] = [
     good: "both empty, or both the same",
     bad: "another execution's exec_id",
     remedy: null,
-    turn: (turn) => withExec(turn, sameExecId),
+    gate: noExec,
+    turn: (turn) => sameExecId(turn, turn.pairs.exec),
   }),
   rule({
     id: "cursor/E11",
@@ -154,7 +161,8 @@ export const execRules: readonly CursorRule[] = [
     good: "every exec answered, then EndStream {}",
     bad: "shell_args id 6, EndStream {}",
     remedy: "wait for the result, or abort the execution",
-    turn: (turn) => withExec(turn, noneOpen),
+    gate: noExec,
+    turn: (turn) => noneOpen(turn, turn.pairs.exec),
   }),
   rule({
     id: "cursor/E12",
@@ -165,6 +173,7 @@ export const execRules: readonly CursorRule[] = [
     good: "reported 400 ms, measured 420 ms",
     bad: "reported 4,000 ms, measured 420 ms",
     remedy: null,
-    turn: (turn) => withExec(turn, localTime),
+    gate: noExec,
+    turn: (turn) => localTime(turn, turn.pairs.exec),
   }),
 ];

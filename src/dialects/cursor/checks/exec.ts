@@ -9,17 +9,6 @@ import { examples, isMangled, type Judgement, noDownlink } from "./rule.js";
 
 const name = (call: ExecCall): string => `exec ${call.id}`;
 
-/** There are executions to judge. */
-export function* withExec(
-  turn: CursorTurn,
-  judge: (turn: CursorTurn, calls: readonly ExecCall[]) => Iterable<Judgement>,
-): Generator<Judgement> {
-  const why = noDownlink(turn);
-  if (why !== undefined) yield { why };
-  else if (turn.pairs.exec.length === 0) yield { why: "this turn executes nothing" };
-  else yield* judge(turn, turn.pairs.exec);
-}
-
 /** Branch that answers a request branch. Numbers differ for eight of them: pair by name (2.12). */
 export function partnerOf(kind: string): string {
   if (kind === "shell_stream_args") return "shell_stream";

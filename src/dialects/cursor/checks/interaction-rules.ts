@@ -1,4 +1,6 @@
 /** The catalogue rows of family U (interaction and tool calls), protocols/cursor.md 5. */
+
+import { noQueries, noTools } from "./gates.js";
 import {
   answeredOnce,
   approvalThenResult,
@@ -12,8 +14,6 @@ import {
   sameCallId,
   stepsPair,
   thinkingEnds,
-  withQueries,
-  withTools,
 } from "./interaction.js";
 import type { CursorRule } from "./rule.js";
 
@@ -47,7 +47,8 @@ export const interactionRules: readonly CursorRule[] = [
     good: "web_search_request_response { approved {} }",
     bad: "web_search_request_response {}",
     remedy: null,
-    turn: (turn) => withQueries(turn, decided),
+    gate: noQueries,
+    turn: (turn) => decided(turn, turn.pairs.queries),
   }),
   rule({
     id: "cursor/U03",
@@ -58,7 +59,8 @@ export const interactionRules: readonly CursorRule[] = [
     good: "started c1, completed c1, turn_ended",
     bad: "started c1, turn_ended",
     remedy: "complete the call, with an error result if need be",
-    turn: (turn) => withTools(turn, completedOnce),
+    gate: noTools,
+    turn: (turn) => completedOnce(turn, turn.pairs.tools),
   }),
   rule({
     id: "cursor/U04",
@@ -69,7 +71,8 @@ export const interactionRules: readonly CursorRule[] = [
     good: "partial, partial, started, delta, completed",
     bad: "started, partial",
     remedy: null,
-    turn: (turn) => withTools(turn, inOrder),
+    gate: noTools,
+    turn: (turn) => inOrder(turn, turn.pairs.tools),
   }),
   rule({
     id: "cursor/U05",
@@ -80,7 +83,8 @@ export const interactionRules: readonly CursorRule[] = [
     good: "shell_tool_call in every update of c1",
     bad: "read_tool_call, then shell_tool_call under c1",
     remedy: "give every call its own id",
-    turn: (turn) => withTools(turn, constant),
+    gate: noTools,
+    turn: (turn) => constant(turn, turn.pairs.tools),
   }),
   rule({
     id: "cursor/U06",
@@ -91,7 +95,8 @@ export const interactionRules: readonly CursorRule[] = [
     good: "completed { shell_tool_call { args, result } }",
     bad: "completed { shell_tool_call { args } }",
     remedy: null,
-    turn: (turn) => withTools(turn, hasResult),
+    gate: noTools,
+    turn: (turn) => hasResult(turn, turn.pairs.tools),
   }),
   rule({
     id: "cursor/U07",
@@ -102,7 +107,8 @@ export const interactionRules: readonly CursorRule[] = [
     good: "call_id c1, tool_call_id c1",
     bad: "call_id c1, tool_call_id c2",
     remedy: null,
-    turn: (turn) => withTools(turn, sameCallId),
+    gate: noTools,
+    turn: (turn) => sameCallId(turn, turn.pairs.tools),
   }),
   rule({
     id: "cursor/U08",
@@ -137,24 +143,19 @@ export const interactionRules: readonly CursorRule[] = [
     good: "started c1, started c2, completed c2, completed c1",
     bad: "nothing: it is legal",
     remedy: null,
-    turn: (turn) =>
-      withTools(turn, function* parallel(_turn, calls) {
-        const spans = calls.map(
-          (call) => [eventsOf(call, "started")[0]?.first, eventsOf(call, "completed")[0]?.first] as const,
-        );
-        const overlap = spans.some(([start, end], i) =>
-          spans.some(
-            ([other], k) =>
-              k !== i &&
-              start !== undefined &&
-              end !== undefined &&
-              other !== undefined &&
-              other > start &&
-              other < end,
-          ),
-        );
-        if (!overlap) yield { why: "no two calls are in flight at once" };
-      }),
+    gate: noTools,
+    turn: function* parallel(turn) {
+      const spans = turn.pairs.tools.map(
+        (call) => [eventsOf(call, "started")[0]?.first, eventsOf(call, "completed")[0]?.first] as const,
+      );
+      const overlap = spans.some(([start, end], i) =>
+        spans.some(
+          ([other], k) =>
+            k !== i && start !== undefined && end !== undefined && other !== undefined && other > start && other < end,
+        ),
+      );
+      if (!overlap) yield { why: "no two calls are in flight at once" };
+    },
   }),
   rule({
     id: "cursor/U13",
@@ -166,7 +167,8 @@ export const interactionRules: readonly CursorRule[] = [
     good: "query, approved, tool_call_completed",
     bad: "query, approved, turn_ended",
     remedy: null,
-    turn: (turn) => withQueries(turn, approvalThenResult),
+    gate: noQueries,
+    turn: (turn) => approvalThenResult(turn, turn.pairs.queries),
   }),
   rule({
     id: "cursor/U16",

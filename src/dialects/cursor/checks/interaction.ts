@@ -12,27 +12,6 @@ export function responseOf(branch: string): string {
   return branch.replace(/_args$/, "_result");
 }
 
-export function* withQueries(
-  turn: CursorTurn,
-  judge: (turn: CursorTurn, queries: readonly Query[]) => Iterable<Judgement>,
-): Generator<Judgement> {
-  const why = noDownlink(turn);
-  if (why !== undefined) yield { why };
-  else if (turn.pairs.queries.length === 0) yield { why: "the server asks the user nothing" };
-  else yield* judge(turn, turn.pairs.queries);
-}
-
-/** The run's own calls; those of a subagent inside a task live in a scope of their own. */
-export function* withTools(
-  turn: CursorTurn,
-  judge: (turn: CursorTurn, calls: readonly ToolCallLife[]) => Iterable<Judgement>,
-): Generator<Judgement> {
-  const why = noDownlink(turn);
-  if (why !== undefined) yield { why };
-  else if (turn.pairs.tools.length === 0) yield { why: "this turn has no tool call" };
-  else yield* judge(turn, turn.pairs.tools);
-}
-
 export function* answeredOnce(turn: CursorTurn): Generator<Judgement> {
   const why = noDownlink(turn);
   if (why !== undefined) {

@@ -1,6 +1,7 @@
 /** The catalogue rows of family L (run life cycle), protocols/cursor.md 5. */
+
+import { notSuccessful } from "./gates.js";
 import {
-  afterSuccess,
   cancelEnds,
   heartbeats,
   noEndAfterError,
@@ -38,7 +39,8 @@ export const lifecycleRules: readonly CursorRule[] = [
     good: "turn_ended, checkpoint, EndStream {}",
     bad: "checkpoint, EndStream {}",
     remedy: "send turn_ended once, before the last checkpoint",
-    turn: (turn) => afterSuccess(turn, oneTurnEnded),
+    gate: notSuccessful,
+    turn: oneTurnEnded,
   }),
   rule({
     id: "cursor/L02",
@@ -49,7 +51,8 @@ export const lifecycleRules: readonly CursorRule[] = [
     good: "turn_ended, checkpoint, EndStream {}",
     bad: "checkpoint, turn_ended, EndStream {}",
     remedy: "publish the final checkpoint after turn_ended",
-    turn: (turn) => afterSuccess(turn, orderAtEnd),
+    gate: notSuccessful,
+    turn: orderAtEnd,
   }),
   rule({
     id: "cursor/L03",
@@ -83,7 +86,8 @@ export const lifecycleRules: readonly CursorRule[] = [
     good: "turn_ended, EndStream {}",
     bad: "text_delta, EndStream {}",
     remedy: "end failed runs with an EndStream error instead",
-    turn: (turn) => afterSuccess(turn, notDropped),
+    gate: notSuccessful,
+    turn: notDropped,
   }),
   rule({
     id: "cursor/L06",

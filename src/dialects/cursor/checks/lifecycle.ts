@@ -10,25 +10,6 @@ import { examples, type Judgement, noAppends, noDownlink } from "./rule.js";
 const turnEnds = (turn: CursorTurn): readonly DownItem[] =>
   turn.down.filter(({ detail }) => detail.type === "turn-ended");
 
-/** The stream ended with a clean EndStream and nobody canceled. */
-function notSuccessful(turn: CursorTurn): string | undefined {
-  const why = noDownlink(turn);
-  if (why !== undefined) return why;
-  if (turn.run?.type === "prewarm") return "a prewarm runs nothing";
-  if (turn.outcome !== "completed" && turn.outcome !== "dropped")
-    return `the run did not end successfully (${turn.outcome})`;
-  return turn.lost("down") ? "part of the downlink is lost" : undefined;
-}
-
-export function* afterSuccess(
-  turn: CursorTurn,
-  judge: (turn: CursorTurn) => Iterable<Judgement>,
-): Generator<Judgement> {
-  const why = notSuccessful(turn);
-  if (why !== undefined) yield { why };
-  else yield* judge(turn);
-}
-
 function endPlaces(turn: CursorTurn) {
   return turn.call!.downlink.ends.slice(0, 1).map((end) => end.place);
 }

@@ -2,7 +2,7 @@
 import type { Severity } from "../../../core/code-table.js";
 import type { Place } from "../../../core/place.js";
 import type { Printable, Words } from "../../../core/printable.js";
-import type { Rule, Verdict } from "../../../model/check.js";
+import type { Rule, Violation } from "../../../model/check.js";
 import type { CursorModel } from "../finish.js";
 import { count } from "../format.js";
 import type { UpItem } from "../model.js";
@@ -29,7 +29,9 @@ export interface Violated {
 export type Judgement = NotCheckable | Violated;
 
 export interface CursorRule extends Rule {
-  /** Judges one turn. */
+  /** What this rule and others of its family need: why it cannot be judged, or undefined. Asked once per turn. */
+  readonly gate?: (turn: CursorTurn) => string | undefined;
+  /** Judges one turn that passed the gate. */
   readonly turn?: (turn: CursorTurn, model: CursorModel) => Iterable<Judgement>;
   /** Judges what belongs to no turn. */
   readonly session?: (model: CursorModel) => Iterable<Judgement>;
@@ -39,15 +41,10 @@ export function isViolated(judgement: Judgement): judgement is Violated {
   return "says" in judgement;
 }
 
-export function verdictOf(rule: CursorRule, turn: CursorTurn | null, judgement: Judgement): Verdict {
-  if (isViolated(judgement)) return violation(rule, turn, judgement);
-  return { rule: rule.id, verdict: "not-checkable", turn, why: judgement.why };
-}
-
-function violation(rule: CursorRule, turn: CursorTurn | null, found: Violated): Verdict {
+export function violation(rule: string, turn: CursorTurn | null, found: Violated): Violation {
   const { says, places, subject, damaged, severity, remedy, detail } = found;
   return {
-    rule: rule.id,
+    rule,
     verdict: "violated",
     turn,
     statement: says,

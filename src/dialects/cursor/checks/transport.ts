@@ -8,13 +8,6 @@ import { type CursorRule, frameName, type Judgement, noDownlink } from "./rule.j
 const family = "Transport";
 const source = "protocols/cursor.md 5 T; Connect protocol, streaming RPCs";
 
-/** The downlink is there: yields why not, and nothing else then. */
-function* withDownlink(turn: CursorTurn, judge: (turn: CursorTurn) => Iterable<Judgement>): Generator<Judgement> {
-  const why = noDownlink(turn);
-  if (why !== undefined) yield { why };
-  else yield* judge(turn);
-}
-
 /** Whether everything from the stream's beginning up to this frame is there. */
 function damagedBefore(turn: CursorTurn, ordinal: number): boolean {
   return turn.call!.downlink.gaps.some((gap) => gap.after <= ordinal);
@@ -170,7 +163,8 @@ export const transportRules: readonly CursorRule[] = [
     good: "00 00000004 0a026a00, then 02 00000002 7b7d, then the end of the body",
     bad: "00 00000010 and only four bytes behind it",
     remedy: "write the payload's length (big-endian, without the five header bytes) and flush whole envelopes",
-    turn: (turn) => withDownlink(turn, splits),
+    gate: noDownlink,
+    turn: splits,
   }),
   rule({
     id: "cursor/T04",
@@ -181,7 +175,8 @@ export const transportRules: readonly CursorRule[] = [
     good: "00, 01, 02 or 03 in front of the length",
     bad: "80 00000010 …",
     remedy: "set no other bits; trailers travel inside the EndStream JSON",
-    turn: (turn) => withDownlink(turn, reservedFlags),
+    gate: noDownlink,
+    turn: reservedFlags,
   }),
   rule({
     id: "cursor/T05",
@@ -193,7 +188,8 @@ export const transportRules: readonly CursorRule[] = [
     good: "… 02 00000002 7b7d",
     bad: "… 02 00000002 7b7d 02 00000002 7b7d",
     remedy: "end the stream once, on every path of the handler",
-    turn: (turn) => withDownlink(turn, oneEnd),
+    gate: noDownlink,
+    turn: oneEnd,
   }),
   rule({
     id: "cursor/T06",
@@ -204,7 +200,8 @@ export const transportRules: readonly CursorRule[] = [
     good: "checkpoint, then EndStream",
     bad: "EndStream, then a late heartbeat",
     remedy: "stop heartbeats and writers before the EndStream is written",
-    turn: (turn) => withDownlink(turn, endIsLast),
+    gate: noDownlink,
+    turn: endIsLast,
   }),
   rule({
     id: "cursor/T07",
@@ -216,7 +213,8 @@ export const transportRules: readonly CursorRule[] = [
     bad: "the chunked body ends after a checkpoint",
     remedy:
       "write EndStream (flags 0x02, payload {}) before closing the response; the reference client retries without it",
-    turn: (turn) => withDownlink(turn, endPresent),
+    gate: noDownlink,
+    turn: endPresent,
   }),
   rule({
     id: "cursor/T08",
@@ -228,7 +226,8 @@ export const transportRules: readonly CursorRule[] = [
     good: '{"error":{"code":"unavailable","message":"…"}}',
     bad: '{"error":{"code":"UNAVAILABLE"}}',
     remedy: "use the snake_case names: canceled, unknown, invalid_argument, deadline_exceeded, …",
-    turn: (turn) => withDownlink(turn, endPayload),
+    gate: noDownlink,
+    turn: endPayload,
   }),
   rule({
     id: "cursor/T09",
@@ -240,6 +239,7 @@ export const transportRules: readonly CursorRule[] = [
     good: "Connect-Content-Encoding: gzip, 01 … and a gzip payload",
     bad: "no such header, and 01 in front of a plain payload",
     remedy: "name the codec in the response head, or send the payload plain with flag 0x00",
-    turn: (turn) => withDownlink(turn, compression),
+    gate: noDownlink,
+    turn: compression,
   }),
 ];

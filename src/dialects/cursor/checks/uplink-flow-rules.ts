@@ -1,6 +1,6 @@
 /** The catalogue rows of family S (appends in time), protocols/cursor.md 5. */
 
-import type { CursorRule } from "./rule.js";
+import { type CursorRule, noAppends } from "./rule.js";
 import {
   bothSides,
   epochsApart,
@@ -12,7 +12,6 @@ import {
   startsRun,
   stopsAfterFailure,
   streamFirst,
-  withAppends,
 } from "./uplink-flow.js";
 
 const rule = (data: Omit<CursorRule, "family" | "class" | "implies" | "source"> & Partial<CursorRule>): CursorRule => ({
@@ -33,7 +32,8 @@ export const uplinkFlowRules: readonly CursorRule[] = [
     good: "0 run_request, 1 client_heartbeat",
     bad: "0 client_heartbeat, 1 run_request",
     remedy: null,
-    turn: (turn) => withAppends(turn, startsRun),
+    gate: noAppends,
+    turn: startsRun,
   }),
   rule({
     id: "cursor/S05",
@@ -55,7 +55,8 @@ export const uplinkFlowRules: readonly CursorRule[] = [
     good: "hex in all",
     bad: "hex, then binary",
     remedy: null,
-    turn: (turn) => withAppends(turn, oneEncoding),
+    gate: noAppends,
+    turn: oneEncoding,
   }),
   rule({
     id: "cursor/S09",
@@ -66,7 +67,8 @@ export const uplinkFlowRules: readonly CursorRule[] = [
     good: "0, 1, 2 started 10 ms apart",
     bad: "2 started before 1",
     remedy: null,
-    turn: (turn) => withAppends(turn, startsInOrder),
+    gate: noAppends,
+    turn: startsInOrder,
   }),
   rule({
     id: "cursor/S10",
@@ -77,7 +79,8 @@ export const uplinkFlowRules: readonly CursorRule[] = [
     good: "16",
     bad: "40",
     remedy: null,
-    turn: (turn) => withAppends(turn, fewInFlight),
+    gate: noAppends,
+    turn: fewInFlight,
   }),
   rule({
     id: "cursor/S11",
@@ -99,7 +102,8 @@ export const uplinkFlowRules: readonly CursorRule[] = [
     good: "RunSSE, 1 ms later the first append",
     bad: "the first append 80 ms before RunSSE",
     remedy: null,
-    turn: (turn) => withAppends(turn, streamFirst),
+    gate: noAppends,
+    turn: streamFirst,
   }),
   rule({
     id: "cursor/S13",
@@ -110,7 +114,8 @@ export const uplinkFlowRules: readonly CursorRule[] = [
     good: "EndStream, nothing more",
     bad: "EndStream, a heartbeat 20 s later",
     remedy: "stop the heartbeat timer with the stream",
-    turn: (turn) => withAppends(turn, noneLate),
+    gate: noAppends,
+    turn: noneLate,
   }),
   rule({
     id: "cursor/S14",
@@ -121,7 +126,8 @@ export const uplinkFlowRules: readonly CursorRule[] = [
     good: "append 7 fails, the stream is reset",
     bad: "append 7 fails, append 8 follows",
     remedy: null,
-    turn: (turn) => withAppends(turn, stopsAfterFailure),
+    gate: noAppends,
+    turn: stopsAfterFailure,
   }),
   rule({
     id: "cursor/S15",

@@ -4,13 +4,7 @@ import type { CursorModel } from "../finish.js";
 import { count, plural, took } from "../format.js";
 import type { UpItem } from "../model.js";
 import type { CursorTurn } from "../turn.js";
-import { isMangled, type Judgement, noAppends } from "./rule.js";
-
-export function* withAppends(turn: CursorTurn, judge: (turn: CursorTurn) => Iterable<Judgement>): Generator<Judgement> {
-  const why = noAppends(turn);
-  if (why !== undefined) yield { why };
-  else yield* judge(turn);
-}
+import { isMangled, type Judgement } from "./rule.js";
 
 const isTimed = (item: UpItem): boolean => isKnown(item.when) && isExact(item.when);
 

@@ -8,12 +8,6 @@ import { type CursorRule, examples, isMangled, type Judgement, noAppends } from 
 const family = "Uplink order";
 const source = "protocols/cursor.md 5 S, 1.7";
 
-function* withAppends(turn: CursorTurn, judge: (turn: CursorTurn) => Iterable<Judgement>): Generator<Judgement> {
-  const why = noAppends(turn);
-  if (why !== undefined) yield { why };
-  else yield* judge(turn);
-}
-
 /** The number, or what it was sent in order of, is not read but inferred. */
 function isInferred(item: UpItem): boolean {
   return item.seqnoFrom >= 0 || item.seqno < 0;
@@ -158,7 +152,8 @@ export const uplinkRules: readonly CursorRule[] = [
     good: "0, 1, 2",
     bad: "1, 2, 3",
     remedy: "count from 0 for every request id and epoch; the reference client does",
-    turn: (turn) => withAppends(turn, startsAtZero),
+    gate: noAppends,
+    turn: startsAtZero,
   }),
   rule({
     id: "cursor/S02",
@@ -169,7 +164,8 @@ export const uplinkRules: readonly CursorRule[] = [
     good: "0, 1, 2, 3",
     bad: "0, 1, 3",
     remedy: "the reference client never retries a failed append: it aborts the call, RunSSE included",
-    turn: (turn) => withAppends(turn, contiguous),
+    gate: noAppends,
+    turn: contiguous,
   }),
   rule({
     id: "cursor/S03",
@@ -180,7 +176,8 @@ export const uplinkRules: readonly CursorRule[] = [
     good: "0, 1, 2",
     bad: "0, 1, 1 with different content",
     remedy: "the reference client sends every number once and never retries",
-    turn: (turn) => withAppends(turn, unique),
+    gate: noAppends,
+    turn: unique,
   }),
   rule({
     id: "cursor/S06",
@@ -191,7 +188,8 @@ export const uplinkRules: readonly CursorRule[] = [
     good: 'data "3a00"',
     bad: 'data "3a00" and data_binary 3a00',
     remedy: "choose one encoding when the client is built; the SDK's default is hex",
-    turn: (turn) => withAppends(turn, oneCarrier),
+    gate: noAppends,
+    turn: oneCarrier,
   }),
   rule({
     id: "cursor/S07",
@@ -202,6 +200,7 @@ export const uplinkRules: readonly CursorRule[] = [
     good: "1a021a00",
     bad: "1a021a0",
     remedy: "two lower-case digits per byte; upper case is only a warning",
-    turn: (turn) => withAppends(turn, hexText),
+    gate: noAppends,
+    turn: hexText,
   }),
 ];

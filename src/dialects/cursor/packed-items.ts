@@ -1,0 +1,205 @@
+/** How the items of a turn are packed when nobody looks at them (see shelf.ts). */
+import { type PackedClass, packedClass, packedPlain } from "../../core/pack.js";
+import type { Place } from "../../core/place.js";
+import type { When } from "../../core/time.js";
+import type { Evidence } from "../../model/exchange.js";
+import type { AppendFacts } from "./append-facts.js";
+import { KvDown, PlainUp, SingleDown } from "./items.js";
+import type { Checkpoint, DownItem, KvAsk, Lane, RunFacts, UpDetail, UpItem } from "./model.js";
+
+const kvKeys = ["kind", "first", "bytes", "flags", "when", "place", "detail", "faulty"] as const;
+const singleKeys = [...kvKeys, "ownLane", "ownSays", "ownNested", "ownReferences"] as const;
+const plainKeys = [
+  "seqno",
+  "kind",
+  "bytes",
+  "when",
+  "place",
+  "evidence",
+  "lane",
+  "detail",
+  "fold",
+  "digest",
+  "order",
+  "append",
+];
+
+type KvAnswer = Extract<UpDetail, { type: "kv" }>;
+
+/** Of the items that are no plain objects, and of their commonest details. */
+export const packedItems: readonly PackedClass[] = [
+  packedClass(KvDown, kvKeys, (next) => new KvDown(next(), next(), next(), next(), next(), next(), next(), next())),
+  packedClass(SingleDown, singleKeys, (next) => {
+    const kv = new KvDown(next(), next(), next(), next(), next(), next(), next(), next());
+    return new SingleDown(kv, next(), next(), next(), next());
+  }),
+  packedClass(PlainUp, plainKeys, (next) => {
+    const [seqno, kind, bytes, when] = [next<number>(), next<string>(), next<number>(), next<When>()];
+    const [place, evidence, lane, detail] = [next<Place>(), next<Evidence>(), next<Lane>(), next<UpDetail>()];
+    const [fold, digest, order, append] = [next<string>(), next<string>(), next<number>(), next<AppendFacts | null>()];
+    return new PlainUp({ seqno, kind, bytes, when, place, evidence, lane, detail, fold, digest, order, append });
+  }),
+  packedPlain<KvAsk>(["type", "id", "op", "blobId", "digest", "size"], (next) => ({
+    type: next(),
+    id: next(),
+    op: next(),
+    blobId: next(),
+    digest: next(),
+    size: next(),
+  })),
+  packedPlain<KvAnswer>(["type", "id", "op", "answer", "digest", "size", "error"], (next) => ({
+    type: next(),
+    id: next(),
+    op: next(),
+    answer: next(),
+    digest: next(),
+    size: next(),
+    error: next(),
+  })),
+  packedPlain<DownItem>(
+    [
+      "kind",
+      "first",
+      "last",
+      "count",
+      "bytes",
+      "chars",
+      "tokens",
+      "flags",
+      "when",
+      "until",
+      "place",
+      "lastPlace",
+      "lane",
+      "says",
+      "lead",
+      "detail",
+      "nested",
+      "references",
+      "fold",
+      "faulty",
+    ],
+    (next) => ({
+      kind: next(),
+      first: next(),
+      last: next(),
+      count: next(),
+      bytes: next(),
+      chars: next(),
+      tokens: next(),
+      flags: next(),
+      when: next(),
+      until: next(),
+      place: next(),
+      lastPlace: next(),
+      lane: next(),
+      says: next(),
+      lead: next(),
+      detail: next(),
+      nested: next(),
+      references: next(),
+      fold: next(),
+      faulty: next(),
+    }),
+  ),
+  packedPlain<UpItem>(
+    [
+      "seqno",
+      "seqnoFrom",
+      "kind",
+      "encoding",
+      "bytes",
+      "flags",
+      "when",
+      "place",
+      "evidence",
+      "lane",
+      "says",
+      "detail",
+      "fold",
+      "chars",
+      "references",
+      "carried",
+      "faults",
+      "branches",
+      "unknownFields",
+      "digest",
+      "order",
+      "append",
+    ],
+    (next) => ({
+      seqno: next(),
+      seqnoFrom: next(),
+      kind: next(),
+      encoding: next(),
+      bytes: next(),
+      flags: next(),
+      when: next(),
+      place: next(),
+      evidence: next(),
+      lane: next(),
+      says: next(),
+      detail: next(),
+      fold: next(),
+      chars: next(),
+      references: next(),
+      carried: next(),
+      faults: next(),
+      branches: next(),
+      unknownFields: next(),
+      digest: next(),
+      order: next(),
+      append: next(),
+    }),
+  ),
+  packedPlain<RunFacts>(
+    [
+      "type",
+      "conversationId",
+      "conversationGroupId",
+      "runId",
+      "agentSessionId",
+      "action",
+      "prompt",
+      "model",
+      "subagentType",
+      "handle",
+      "hasState",
+      "stateTurns",
+      "context",
+      "carried",
+    ],
+    (next) => ({
+      type: next(),
+      conversationId: next(),
+      conversationGroupId: next(),
+      runId: next(),
+      agentSessionId: next(),
+      action: next(),
+      prompt: next(),
+      model: next(),
+      subagentType: next(),
+      handle: next(),
+      hasState: next(),
+      stateTurns: next(),
+      context: next(),
+      carried: next(),
+    }),
+  ),
+  packedPlain<Checkpoint>(
+    ["ordinal", "when", "place", "faulty", "handle", "digest", "turns", "roots", "pending", "usedTokens", "maxTokens"],
+    (next) => ({
+      ordinal: next(),
+      when: next(),
+      place: next(),
+      faulty: next(),
+      handle: next(),
+      digest: next(),
+      turns: next(),
+      roots: next(),
+      pending: next(),
+      usedTokens: next(),
+      maxTokens: next(),
+    }),
+  ),
+];
