@@ -20,8 +20,9 @@ import type { Conversation, Turn } from "./model/conversation.js";
 import type { DialectResult, SessionEvent } from "./model/dialect.js";
 import { type Exchange, type NeckEvent, type NeckSink, newIds } from "./model/exchange.js";
 import type { StreamMessage } from "./model/message.js";
-import type { Analysis, ExchangeRow, InputInfo } from "./model/report.js";
+import type { Analysis, InputInfo } from "./model/report.js";
 import type { Schemas } from "./model/schema.js";
+import type { ExchangeRows } from "./pipeline/exchange-rows.js";
 import { type InputsResult, readInputs } from "./pipeline/inputs.js";
 import { Router } from "./pipeline/router.js";
 import { unclaimedLine } from "./pipeline/unclaimed.js";
@@ -206,7 +207,11 @@ class Pipeline {
     exchanges.giveBack(givenBack);
     let list: Analysis["exchanges"] | undefined;
     const rules = catalogue(dialects.flatMap((dialect): Analysis["rules"] => dialect.rules));
-    const checked = runChecks(results, turns, this.options.checks ?? defaultCheckOptions, { exchanges, rules });
+    const checked = runChecks(results, turns, this.options.checks ?? defaultCheckOptions, {
+      claimed: exchanges.claimed(),
+      eachExchange: (which) => exchanges.each(which),
+      rules,
+    });
     const spill = this.spill;
     return {
       inputs,
@@ -227,7 +232,8 @@ class Pipeline {
         list ??= [...exchanges];
         return list;
       },
-      eachExchange: () => exchanges,
+      eachExchange: (which) => exchanges.each(which ?? (() => true)),
+      claimed: exchanges.claimed(),
       findings: checked.findings,
       notCheckable: checked.notCheckable,
       held: checked.held,
@@ -240,9 +246,9 @@ class Pipeline {
 }
 
 /** A raw byte stream is known for what it is once a dialect has claimed it. */
-function flowsOf(flows: Analysis["flows"], exchanges: Iterable<ExchangeRow>): Analysis["flows"] {
+function flowsOf(flows: Analysis["flows"], exchanges: ExchangeRows): Analysis["flows"] {
   const claimed = new Set<number>();
-  for (const row of exchanges) if (row.kind === "bytes" && row.dialect === "pi") claimed.add(row.flow);
+  for (const row of exchanges.each(({ kind, dialect }) => kind === "bytes" && dialect === "pi")) claimed.add(row.flow);
   return flows.map((flow) =>
     flow.protocol === "unknown" && claimed.has(flow.flow.id) ? { ...flow, protocol: "pi" } : flow,
   );

@@ -4,7 +4,9 @@ import { Place } from "../core/place.js";
 import { isExact, isKnown, millisBetween } from "../core/time.js";
 import type { Rule, Verdict } from "../model/check.js";
 import type { Step, Turn } from "../model/conversation.js";
-import type { ExchangeRow } from "../model/report.js";
+import type { ExchangeFacts, ExchangeRow } from "../model/report.js";
+
+type EachExchange = (which: (facts: ExchangeFacts) => boolean) => Iterable<ExchangeRow>;
 
 const source = "any dialect; no protocol page";
 
@@ -60,21 +62,23 @@ export const captureRules: readonly Rule[] = [noTurnRule, serverErrorRule, silen
 const silenceMs = 60_000;
 
 export function* captureVerdicts(
-  exchanges: Iterable<ExchangeRow>,
+  eachExchange: EachExchange,
   turns: readonly Turn[],
   wanted: (id: string) => boolean,
 ): Generator<Verdict> {
-  if (wanted(serverErrorRule.id)) yield* serverErrors(exchanges);
+  if (wanted(serverErrorRule.id)) yield* serverErrors(eachExchange);
   if (wanted(silenceRule.id)) for (const turn of turns) yield* silences(turn);
 }
 
-function* serverErrors(exchanges: Iterable<ExchangeRow>): Generator<Verdict> {
+function* serverErrors(eachExchange: EachExchange): Generator<Verdict> {
   let judged = 0;
   let broken = 0;
-  for (const row of exchanges) {
-    if (row.dialect === null || row.status === null) continue;
+  const isBroken = ({ dialect, status }: ExchangeFacts) => {
+    if (dialect === null || status === null) return false;
     judged++;
-    if (row.status < 500 || row.status > 599) continue;
+    return status >= 500 && status <= 599;
+  };
+  for (const row of eachExchange(isBroken)) {
     broken++;
     const path = (row.request?.path ?? "").split("?")[0]!;
     yield {

@@ -2,7 +2,7 @@
 import { type Rule, report } from "../model/check.js";
 import type { Turn } from "../model/conversation.js";
 import type { DialectResult } from "../model/dialect.js";
-import type { ExchangeRow } from "../model/report.js";
+import type { ExchangeFacts, ExchangeRow } from "../model/report.js";
 import { captureRules, captureVerdicts } from "./capture-rules.js";
 import { type Levels, noLevels } from "./levels.js";
 import { type Checked, Verdicts } from "./verdict.js";
@@ -15,7 +15,9 @@ export const defaultCheckOptions: CheckOptions = Object.freeze({ levels: noLevel
 
 /** What the generic rules look at, and the catalogue of the dialects. */
 export interface CheckFacts {
-  readonly exchanges: Iterable<ExchangeRow>;
+  /** How many exchanges each dialect claimed. */
+  readonly claimed: ReadonlyMap<string | null, number>;
+  eachExchange(which: (facts: ExchangeFacts) => boolean): Iterable<ExchangeRow>;
   readonly rules: readonly Rule[];
 }
 
@@ -33,9 +35,7 @@ export function runChecks(
   const rules = new Map(facts.rules.map((rule) => [rule.id, rule]));
   const verdicts = new Verdicts(turns, rules, options.levels);
   // A dialect that nobody spoke has nothing to say about what is missing.
-  const spoken = new Set<string | null>();
-  for (const row of facts.exchanges) spoken.add(row.dialect);
-  for (const result of results) if (spoken.has(result.dialect)) result.judge(verdicts.wanted, verdicts);
-  report(captureVerdicts(facts.exchanges, turns, verdicts.wanted), verdicts);
+  for (const result of results) if (facts.claimed.has(result.dialect)) result.judge(verdicts.wanted, verdicts);
+  report(captureVerdicts(facts.eachExchange, turns, verdicts.wanted), verdicts);
   return verdicts.result();
 }

@@ -46,9 +46,7 @@ export function nothingRead(analysis: Analysis): boolean {
 }
 
 export function isEmpty(analysis: Analysis): boolean {
-  if (analysis.turns.length > 0) return false;
-  for (const row of analysis.eachExchange()) if (row.dialect !== null) return false;
-  return true;
+  return analysis.turns.length === 0 && [...analysis.claimed.keys()].every((dialect) => dialect === null);
 }
 
 function exitOf(analysis: Analysis): number {

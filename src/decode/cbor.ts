@@ -6,7 +6,7 @@
 import { isUtf8 } from "node:buffer";
 import { Token, Type, tokensToObject } from "cborg";
 import { asBuffer, type Bytes, readU16BE, readU32BE } from "../core/bytes.js";
-import { shortAscii } from "./short-ascii.js";
+import { shortAscii } from "../core/short-ascii.js";
 
 /** Maps keep the sender's key order and any key, `__proto__` included. */
 export type CborValue = null | boolean | number | string | Bytes | CborArray | CborMap;

@@ -37,6 +37,9 @@ export interface ExchangeRow {
   readonly place: Place;
 }
 
+/** What many rows have in common. */
+export type ExchangeFacts = Pick<ExchangeRow, "kind" | "request" | "status" | "dialect" | "looks" | "end">;
+
 /** The body after de-chunking and content-decoding. */
 export interface BodySummary {
   readonly bytes: number;
@@ -64,7 +67,10 @@ export interface Analysis {
   readonly flows: readonly FlowSummary[];
   /** A list made when it is first asked for; `eachExchange` takes no room. */
   readonly exchanges: readonly ExchangeRow[];
-  eachExchange(): Iterable<ExchangeRow>;
+  /** `which`: only those whose shared facts it takes; rows that it refuses are not even made. */
+  eachExchange(which?: (facts: ExchangeFacts) => boolean): Iterable<ExchangeRow>;
+  /** How many exchanges each dialect claimed; null: those that nobody did. */
+  readonly claimed: ReadonlyMap<string | null, number>;
   readonly findings: readonly Finding[];
   readonly notCheckable: readonly NotCheckable[];
   /** Rule id -> indices of the turns it was found to hold in; -1: for the whole capture. */

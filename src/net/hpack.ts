@@ -3,6 +3,7 @@
  * gives a header named "unknown"; a malformed block gives the headers before the fault.
  */
 import { asBuffer, type Bytes, noBytes, strictUtf8 } from "../core/bytes.js";
+import { shortAscii } from "../core/short-ascii.js";
 import type { Header } from "../model/exchange.js";
 import { huffmanDecode, huffmanRoom } from "./hpack/huffman.js";
 import { HpackTable, staticCount } from "./hpack/table.js";
@@ -27,6 +28,8 @@ export const unknownName = "unknown";
 
 const unknownHeader: Header = Object.freeze({ name: unknownName, value: "" });
 const none: readonly number[] = Object.freeze([]);
+/** Up to here a loop is faster than two native calls. */
+const shortBytes = 64;
 const notAscii = /[\x80-\xff]/;
 /** Largest integer taken: no length or index comes near it. */
 const largest = 0x0fff_ffff;
@@ -181,6 +184,8 @@ export class HpackDecoder {
 
 /** UTF-8 where it is that, else one character per byte. */
 function readable(buffer: Buffer, from: number, to: number): string {
+  const short = to - from > shortBytes ? undefined : shortAscii(buffer, from, to);
+  if (short !== undefined) return short;
   const text = buffer.toString("latin1", from, to);
   return notAscii.test(text) ? (strictUtf8(buffer.subarray(from, to)) ?? text) : text;
 }

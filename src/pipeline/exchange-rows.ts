@@ -2,16 +2,17 @@
 import { Place } from "../core/place.js";
 import { exactly, type Nanos, unknownWhen, type When } from "../core/time.js";
 import type { RequestHead } from "../model/exchange.js";
-import type { BodySummary, ExchangeRow } from "../model/report.js";
+import type { ExchangeFacts, ExchangeRow } from "../model/report.js";
 
-/** What most rows have in common. */
-type Common = Pick<ExchangeRow, "kind" | "request" | "status" | "dialect" | "looks" | "end"> & {
-  readonly input: number;
-};
+type Shared = ExchangeFacts & { readonly input: number };
 
-/** Numbers of one row, in this order. */
-const columns = ["common", "id", "flow", "messages", "up", "down", "first", "last"] as const;
-const width = columns.length;
+/** Numbers of a row: which facts it shares, id, flow, messages, bytes up and down, first and last packet. */
+const width = 8;
+
+interface Hashes {
+  readonly up: string | null;
+  readonly down: string | null;
+}
 
 /** Times that eight bytes hold: until 2262. */
 const fits = (at: Nanos): boolean => BigInt.asIntN(64, at) === at;
@@ -19,15 +20,13 @@ const fits = (at: Nanos): boolean => BigInt.asIntN(64, at) === at;
 export class ExchangeRows implements Iterable<ExchangeRow> {
   private numbers = new Float64Array(64 * width);
   private times = new BigInt64Array(64 * 2);
-  /** Row by row what does not fit into the columns: odd times and hashes. */
+  /** Row by row what does not fit into the columns: odd times, and hashes where they were asked for. */
   private readonly odd = new Map<number, When>();
-  private readonly hashes = new Map<number, { readonly up: string | null; readonly down: string | null }>();
-  private readonly commons: Common[] = [];
-  private readonly commonIds = new Map<string, number>();
+  private readonly hashes = new Map<number, Hashes>();
+  private readonly shared: Shared[] = [];
+  private readonly sharedIds = new Map<string, number>();
   private readonly heads = new Map<RequestHead | null, number>();
   private order: Int32Array | null = null;
-  /** Exchange ids that a dialect gave back at the end. */
-  private givenBack: ReadonlySet<number> = new Set();
   length = 0;
 
   push(row: ExchangeRow): void {
@@ -35,24 +34,52 @@ export class ExchangeRows implements Iterable<ExchangeRow> {
     this.order = null;
     this.grow();
     const { id, flow, messages, up, down, opened, place } = row;
-    this.numbers.set(
-      [this.commonOf(row), id, flow, messages, up.bytes, down.bytes, place.first, place.last],
-      n * width,
-    );
-    if (fits(opened.earliest) && fits(opened.latest)) this.times.set([opened.earliest, opened.latest], n * 2);
-    else this.odd.set(n, opened);
+    const at = n * width;
+    this.numbers[at] = this.share(row, place.input);
+    this.numbers[at + 1] = id;
+    this.numbers[at + 2] = flow;
+    this.numbers[at + 3] = messages;
+    this.numbers[at + 4] = up.bytes;
+    this.numbers[at + 5] = down.bytes;
+    this.numbers[at + 6] = place.first;
+    this.numbers[at + 7] = place.last;
+    if (fits(opened.earliest) && fits(opened.latest)) {
+      this.times[n * 2] = opened.earliest;
+      this.times[n * 2 + 1] = opened.latest;
+    } else this.odd.set(n, opened);
     if (up.sha256 !== null || down.sha256 !== null) this.hashes.set(n, { up: up.sha256, down: down.sha256 });
   }
 
   /** Those exchanges are nobody's after all. */
   giveBack(ids: ReadonlySet<number>): void {
-    this.givenBack = ids;
+    if (ids.size === 0) return;
+    for (let at = 0; at < this.length * width; at += width) {
+      if (!ids.has(this.numbers[at + 1]!)) continue;
+      const facts = this.shared[this.numbers[at]!]!;
+      this.numbers[at] = this.share({ ...facts, dialect: null }, facts.input);
+    }
   }
 
   /** By exchange id; each row is made when it is asked for. */
-  *[Symbol.iterator](): Iterator<ExchangeRow> {
+  [Symbol.iterator](): Iterator<ExchangeRow> {
+    return this.each(() => true);
+  }
+
+  /** Rows whose facts `which` takes; it is asked once for all rows that share them. */
+  *each(which: (facts: ExchangeFacts) => boolean): Generator<ExchangeRow> {
     this.order ??= this.sorted();
-    for (const n of this.order) yield this.row(n);
+    const taken = this.shared.map((facts) => which(facts));
+    for (const n of this.order) if (taken[this.numbers[n * width]!]) yield this.row(n);
+  }
+
+  /** How many exchanges each dialect claimed; null: those that nobody did. */
+  claimed(): ReadonlyMap<string | null, number> {
+    const counts = new Map<string | null, number>();
+    for (let at = 0; at < this.length * width; at += width) {
+      const { dialect } = this.shared[this.numbers[at]!]!;
+      counts.set(dialect, (counts.get(dialect) ?? 0) + 1);
+    }
+    return counts;
   }
 
   private sorted(): Int32Array {
@@ -61,19 +88,24 @@ export class ExchangeRows implements Iterable<ExchangeRow> {
   }
 
   private row(n: number): ExchangeRow {
-    const [common, id, flow, messages, up, down, first, last] = this.numbers.subarray(n * width, (n + 1) * width);
-    const { input, dialect, ...rest } = this.commons[common!]!;
+    const { numbers } = this;
+    const at = n * width;
+    const { input, kind, request, status, dialect, looks, end } = this.shared[numbers[at]!]!;
     const hashes = this.hashes.get(n);
     return {
-      id: id!,
-      flow: flow!,
-      ...rest,
-      dialect: this.givenBack.has(id!) ? null : dialect,
-      up: summary(up!, hashes?.up ?? null),
-      down: summary(down!, hashes?.down ?? null),
-      messages: messages!,
+      id: numbers[at + 1]!,
+      flow: numbers[at + 2]!,
+      kind,
+      request,
+      status,
+      dialect,
+      looks,
+      up: { bytes: numbers[at + 4]!, sha256: hashes?.up ?? null },
+      down: { bytes: numbers[at + 5]!, sha256: hashes?.down ?? null },
+      messages: numbers[at + 3]!,
+      end,
       opened: this.opened(n),
-      place: new Place(input, first!, last!),
+      place: new Place(input, numbers[at + 6]!, numbers[at + 7]!),
     };
   }
 
@@ -85,21 +117,20 @@ export class ExchangeRows implements Iterable<ExchangeRow> {
     return earliest === latest ? exactly(earliest) : { earliest, latest };
   }
 
-  private commonOf(row: ExchangeRow): number {
-    const { kind, request, status, dialect, looks, end, place } = row;
+  private share({ kind, request, status, dialect, looks, end }: ExchangeFacts, input: number): number {
     // Heads that are equal are one object: see the route.
     let head = this.heads.get(request);
     if (head === undefined) {
       head = this.heads.size;
       this.heads.set(request, head);
     }
-    const key = [kind, head, status, dialect, looks, end, place.input].join(" ");
-    let common = this.commonIds.get(key);
-    if (common === undefined) {
-      common = this.commons.push({ kind, request, status, dialect, looks, end, input: place.input }) - 1;
-      this.commonIds.set(key, common);
+    const key = `${kind} ${head} ${status} ${dialect} ${looks} ${end} ${input}`;
+    let id = this.sharedIds.get(key);
+    if (id === undefined) {
+      id = this.shared.push({ kind, request, status, dialect, looks, end, input }) - 1;
+      this.sharedIds.set(key, id);
     }
-    return common;
+    return id;
   }
 
   private grow(): void {
@@ -111,8 +142,4 @@ export class ExchangeRows implements Iterable<ExchangeRow> {
     times.set(this.times);
     this.times = times;
   }
-}
-
-function summary(bytes: number, sha256: string | null): BodySummary {
-  return { bytes, sha256 };
 }

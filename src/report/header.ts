@@ -52,8 +52,7 @@ export function captureFacts(analysis: Analysis): string {
 /** "cursor: 1 conversation, 3 turns"; what else the capture holds where there is none. */
 export function talkFacts(analysis: Analysis): string {
   const parts: string[] = [];
-  const counts = new Map<string | null, number>();
-  for (const { dialect } of analysis.eachExchange()) counts.set(dialect, (counts.get(dialect) ?? 0) + 1);
+  const counts = analysis.claimed;
   for (const name of new Set([...analysis.results.map((result) => result.dialect), ...counts.keys()])) {
     if (name === null) continue;
     const conversations = analysis.conversations.filter((row) => row.dialect === name).length;

@@ -4,7 +4,7 @@ import { noLevels } from "../../src/check/levels.js";
 import { fingerprint, Verdicts } from "../../src/check/verdict.js";
 import { type Rule, report, type Verdict, type Violation } from "../../src/model/check.js";
 import type { DialectResult } from "../../src/model/dialect.js";
-import { analysis, at, exchange, place, sampleRule, step, turn } from "../report/sample.js";
+import { analysis, asked, at, exchange, place, sampleRule, step, turn } from "../report/sample.js";
 
 const other: Rule = { ...sampleRule, id: "cursor/S01", severity: "warning", remedy: null };
 const rules = new Map([sampleRule, other].map((rule) => [rule.id, rule]));
@@ -116,7 +116,7 @@ describe("generic rules", () => {
       exchange(1, "/run", { status: 404 }),
       exchange(2, "/page", { status: 500, dialect: null }),
     ];
-    const { findings } = run([[result()], [], { levels: noLevels }, { exchanges, rules: catalogue([]) }]);
+    const { findings } = run([[result()], [], { levels: noLevels }, { ...asked(exchanges), rules: catalogue([]) }]);
     expect(findings.map((row) => [row.rule, row.severity, row.statement.join("")])).toEqual([
       ["capture/server-error", "warning", "POST /run was answered with status 502"],
     ]);
@@ -131,17 +131,17 @@ describe("generic rules", () => {
       [result()],
       [quiet],
       { levels: noLevels },
-      { exchanges: [exchange(0, "/run")], rules: catalogue([]) },
+      { ...asked([exchange(0, "/run")]), rules: catalogue([]) },
     ]);
     expect(findings.map((row) => row.statement.join(""))).toEqual(["65 s without a message, between a and b"]);
     const off = { levels: new Map([["capture/silence", "off"]] as const) };
-    expect(run([[result()], [quiet], off, { exchanges: [], rules: catalogue([]) }]).findings).toEqual([]);
+    expect(run([[result()], [quiet], off, { ...asked([]), rules: catalogue([]) }]).findings).toEqual([]);
   });
 
   it("a dialect that nobody spoke is not judged", () => {
     const silent = result({
       judge: (_wanted, sink) => sink.notCheckable("cursor/K06", null, "nothing"),
     });
-    expect(run([[silent], [], { levels: noLevels }, { exchanges: [], rules: catalogue([]) }]).notCheckable).toEqual([]);
+    expect(run([[silent], [], { levels: noLevels }, { ...asked([]), rules: catalogue([]) }]).notCheckable).toEqual([]);
   });
 });

@@ -48,6 +48,24 @@ describe("rows of exchanges", () => {
     expect([...rows].at(-1)).toEqual(row(1000));
   });
 
+  it("are given out by facts, which are asked for once", () => {
+    const rows = new ExchangeRows();
+    for (let id = 0; id < 9; id++) rows.push(row(id, id % 2 === 0 ? { status: 502 } : { dialect: null }));
+    let times = 0;
+    const which = ({ status }: { readonly status: number | null }) => {
+      times++;
+      return status === 502;
+    };
+    expect([...rows.each(which)].map(({ id }) => id)).toEqual([0, 2, 4, 6, 8]);
+    expect(times).toBe(2);
+    expect(rows.claimed()).toEqual(
+      new Map([
+        ["cursor", 5],
+        [null, 4],
+      ]),
+    );
+  });
+
   it("what a dialect gives back is nobody's", () => {
     const rows = new ExchangeRows();
     rows.push(row(0));

@@ -342,6 +342,13 @@ export function ledger(owner: Turn): BlobLedger {
   };
 }
 
+/** What an analysis answers about these exchanges. */
+export function asked(exchanges: readonly ExchangeRow[]): Pick<Analysis, "claimed" | "eachExchange"> {
+  const claimed = new Map<string | null, number>();
+  for (const { dialect } of exchanges) claimed.set(dialect, (claimed.get(dialect) ?? 0) + 1);
+  return { claimed, eachExchange: (which = () => true) => exchanges.filter(which) };
+}
+
 export function analysis(turns: readonly Turn[] = [turn()], over: Partial<Analysis> = {}): Analysis {
   const ids = [...new Set(turns.map((item) => item.conversationId))];
   const conversations = ids.map((id) => ({
@@ -377,7 +384,7 @@ export function analysis(turns: readonly Turn[] = [turn()], over: Partial<Analys
     blobs,
     flows: [flowSummary],
     exchanges,
-    eachExchange: () => exchanges,
+    ...asked(exchanges),
     findings:
       first === undefined
         ? []

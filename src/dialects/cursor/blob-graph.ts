@@ -46,6 +46,7 @@ export class BlobGraph {
   /** By type, then by id. */
   private readonly messages = new Map<string, Recent<string, ProtoMessage>>();
   private readonly below = new Map<string, Recent<string, readonly Edge[]>>();
+  private readonly edgesOf = new Recent<ProtoMessage, readonly Edge[]>(16);
 
   constructor(readonly reading: Reading) {}
 
@@ -65,13 +66,19 @@ export class BlobGraph {
   }
 
   size(id: string): number | undefined {
-    const digest = this.digest(id);
-    return digest === undefined ? undefined : this.reading.contents.size(digest);
+    const { contents } = this.reading;
+    const own = contents.size(id);
+    if (own !== undefined) return own;
+    const digest = this.claimed.get(id);
+    return digest === undefined ? undefined : contents.size(digest);
   }
 
   content(id: string): Bytes | undefined {
-    const digest = this.digest(id);
-    return digest === undefined ? undefined : this.reading.contents.get(digest);
+    const { contents } = this.reading;
+    const own = contents.get(id);
+    if (own !== undefined) return own;
+    const digest = this.claimed.get(id);
+    return digest === undefined ? undefined : contents.get(digest);
   }
 
   /** The blob decoded as a message of this type; undefined where it was never supplied or the type is none. */
@@ -86,7 +93,12 @@ export class BlobGraph {
     return bytes.length <= keptBytes ? messages.set(id, value) : value;
   }
 
-  edges(type: string, message: ProtoMessage): Edge[] {
+  /** References inside a message; of those that were asked about last they are remembered. */
+  edges(type: string, message: ProtoMessage): readonly Edge[] {
+    return this.edgesOf.get(message) ?? this.edgesOf.set(message, this.collect(type, message));
+  }
+
+  private collect(type: string, message: ProtoMessage): Edge[] {
     const out: Edge[] = [];
     const { contents } = this.reading;
     // The one copy of each name: what is kept by id does not keep a text of its own for each edge.
@@ -110,7 +122,7 @@ export class BlobGraph {
     if (fault !== undefined && !this.problems_.has(id)) {
       this.problems_.set(id, { id, type, fault: `${fault.what} at byte ${fault.offset}` });
     }
-    const edges = this.edges(type, decoded.value);
+    const edges = this.collect(type, decoded.value);
     return bytes.length <= keptBytes ? below.set(id, edges.length === 0 ? noEdges : edges) : edges;
   }
 

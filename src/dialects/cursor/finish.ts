@@ -12,6 +12,7 @@ import { count, plural } from "./format.js";
 import type { Intake } from "./intake.js";
 import { Blobs } from "./ledger.js";
 import type { LiveSteps } from "./live.js";
+import { Recent } from "./recent.js";
 import { reportEpoch } from "./reporting.js";
 import type { RequestLog } from "./request-log.js";
 import { CursorTurn, type TurnServices, ViewCache } from "./turn.js";
@@ -60,6 +61,7 @@ export function servicesOf(intake: Intake): TurnServices {
     reading: intake.reading,
     blobs: new Blobs(new BlobGraph(intake.reading)),
     views: new ViewCache(),
+    states: new Recent(16),
     captureLost: intake.tools.lost?.() ?? false,
   };
 }

@@ -11,6 +11,7 @@ import type { Checkpoint, DownItem, RunFacts, UpItem } from "./model.js";
 import { openItems } from "./open-items.js";
 import { type Ending, endingOf, lossOf, recoveredOf } from "./outcome.js";
 import { type Pairs, pairUp } from "./pairs.js";
+import type { Recent } from "./recent.js";
 import type { ClientFacts, DownCall } from "./request-log.js";
 import { type Reading, stateOfCheckpoint } from "./server-message.js";
 import { stepsOf } from "./steps.js";
@@ -23,6 +24,8 @@ export interface TurnServices {
   readonly reading: Reading;
   readonly blobs: Blobs;
   readonly views: ViewCache;
+  /** Of the checkpoints that were asked for last: the rules of one turn, and those about its neighbour, ask for the same ones. */
+  readonly states: Recent<Checkpoint, ProtoMessage>;
   /** Whether bytes of the capture are missing outside of any exchange: what is absent may just be unseen. */
   readonly captureLost: boolean;
 }
@@ -194,7 +197,8 @@ export class CursorTurn implements Turn {
   }
 
   state(checkpoint: Checkpoint): ProtoMessage {
-    return stateOfCheckpoint(checkpoint, this.services.reading);
+    const { states, reading } = this.services;
+    return states.get(checkpoint) ?? states.set(checkpoint, stateOfCheckpoint(checkpoint, reading));
   }
 
   get action(): string | null {

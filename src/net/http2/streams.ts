@@ -11,6 +11,7 @@ import type { EndReason, LayerContext } from "../duplex.js";
 import { ExchangeEvents, placeSide } from "../exchange-open.js";
 import type { Block } from "./blocks.js";
 import { requestOf, responseOf, type SplitHeaders, splitPseudo, unseenRequest } from "./head.js";
+import { RecentIds } from "./recent-ids.js";
 import { Http2Stream } from "./stream.js";
 import { WaitingResponses } from "./waiting.js";
 
@@ -30,7 +31,7 @@ const rememberedStreams = 4096;
 export class Http2Streams {
   private readonly open = new Map<number, Http2Stream>();
   private readonly waiting: WaitingResponses;
-  private readonly closed = new Set<number>();
+  private readonly closed = new RecentIds(rememberedStreams);
   /** Streams with something new since the last loss in that direction. */
   private readonly active: Record<Direction, Set<number>> = { up: new Set(), down: new Set() };
   /** Header blocks of that direction may be missing. */
@@ -294,11 +295,6 @@ export class Http2Streams {
     this.active.up.delete(id);
     this.active.down.delete(id);
     this.closed.add(id);
-    if (this.closed.size > rememberedStreams)
-      for (const oldest of this.closed) {
-        this.closed.delete(oldest);
-        break;
-      }
   }
 
   /** Frames of any stream may be missing; said once per stream until it goes on. */

@@ -57,13 +57,13 @@ function* withoutErrors(turn: CursorTurn, ops: readonly KvOp[]): Generator<Judge
 function reaches(turn: CursorTurn, checkpoint: CursorTurn["checkpoints"][number], id: string): boolean {
   const { graph } = turn.services.blobs;
   const seen = new Set<string>();
-  const queue = graph.edges(STATE, turn.state(checkpoint)).map((edge) => ({ id: edge.id, type: edge.target }));
+  const queue = [...graph.edges(STATE, turn.state(checkpoint))];
   for (let at = 0; at < queue.length; at++) {
     const node = queue[at]!;
     if (node.id === id) return true;
     if (seen.has(node.id)) continue;
     seen.add(node.id);
-    for (const edge of graph.children(node.id, node.type)) queue.push({ id: edge.id, type: edge.target });
+    for (const edge of graph.children(node.id, node.target)) queue.push(edge);
   }
   return false;
 }
@@ -81,7 +81,7 @@ function* resolvable(turn: CursorTurn, ops: readonly KvOp[]): Generator<Judgemen
   for (const { blobId } of asked) if (!blobs.isSetIn(turn.conversationId, blobId)) wanted.add(blobId);
   const referenced = new Set<string>();
   // The newest turns last: what is read is mostly in them, and the walk ends once all of it is found.
-  const stack = graph.edges(request.type, request.message).map((edge) => ({ id: edge.id, type: edge.target }));
+  const stack = [...graph.edges(request.type, request.message)];
   for (const { id } of stack) wanted.delete(id);
   // Below a node that the capture never shows there may be a reference to anything.
   let blind = false;
@@ -90,8 +90,8 @@ function* resolvable(turn: CursorTurn, ops: readonly KvOp[]): Generator<Judgemen
     if (referenced.has(node.id)) continue;
     referenced.add(node.id);
     wanted.delete(node.id);
-    if (refers(node.type) && !graph.isSupplied(node.id)) blind = true;
-    for (const edge of graph.children(node.id, node.type)) stack.push({ id: edge.id, type: edge.target });
+    if (refers(node.target) && !graph.isSupplied(node.id)) blind = true;
+    for (const edge of graph.children(node.id, node.target)) stack.push(edge);
   }
   for (const op of asked) {
     if (!wanted.has(op.blobId)) continue;

@@ -146,12 +146,7 @@ export function* acyclic(turn: CursorTurn, model: CursorModel): Generator<Judgem
 function findCycle(turn: CursorTurn, done: Set<string>): string | null {
   const { graph } = turn.services.blobs;
   const open = new Set<string>();
-  const children = (id: string, type: string) =>
-    graph.children(id, type).map((edge) => ({ id: edge.id, type: edge.target }));
-  const roots = graph
-    .edges(STATE, stateAt(turn, turn.checkpoints.at(-1)!))
-    .map((edge) => ({ id: edge.id, type: edge.target }));
-  const stack = [{ id: "", nodes: roots, next: 0 }];
+  const stack = [{ id: "", nodes: graph.edges(STATE, stateAt(turn, turn.checkpoints.at(-1)!)), next: 0 }];
   while (stack.length > 0) {
     const top = stack[stack.length - 1]!;
     const node = top.nodes[top.next++];
@@ -162,7 +157,7 @@ function findCycle(turn: CursorTurn, done: Set<string>): string | null {
     } else if (open.has(node.id)) return node.id;
     else if (!done.has(node.id)) {
       open.add(node.id);
-      stack.push({ id: node.id, nodes: children(node.id, node.type), next: 0 });
+      stack.push({ id: node.id, nodes: graph.children(node.id, node.target), next: 0 });
     }
   }
   return null;

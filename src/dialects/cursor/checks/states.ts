@@ -1,5 +1,5 @@
 /** Conversation states for the rules about checkpoints: references, comparison, and what a run's own blobs hold. */
-import { hex } from "../../../core/bytes.js";
+import { equalBytes, hex } from "../../../core/bytes.js";
 import type { ProtoMessage, ProtoValue } from "../../../model/schema.js";
 import { isBlobId } from "../blob-graph.js";
 import { isMessage, listOf, sub } from "../fields.js";
@@ -8,16 +8,22 @@ import { Recent } from "../recent.js";
 import type { CursorTurn } from "../turn.js";
 import { STATE, TURN } from "../types.js";
 
+const ids = new Recent<readonly ProtoValue[], readonly string[]>(32);
+
 /** Hex ids of a repeated bytes field. */
 export function idsOf(message: ProtoMessage | undefined, field: string): readonly string[] {
-  return listOf(message, field).map((value) => (value instanceof Uint8Array ? hex(value) : ""));
+  const list = listOf(message, field);
+  return (
+    ids.get(list) ??
+    ids.set(
+      list,
+      list.map((value) => (value instanceof Uint8Array ? hex(value) : "")),
+    )
+  );
 }
 
-/** Of the checkpoints that were asked for last: the rules of one turn, and those about its neighbour, ask for the same ones. */
-const states = new Recent<Checkpoint, ProtoMessage>(16);
-
 export function stateAt(turn: CursorTurn, checkpoint: Checkpoint): ProtoMessage {
-  return states.get(checkpoint) ?? states.set(checkpoint, turn.state(checkpoint));
+  return turn.state(checkpoint);
 }
 
 const sets = new Recent<CursorTurn, ReadonlyMap<string, number>>(4);
@@ -44,12 +50,12 @@ function reachedBy(turn: CursorTurn, checkpoint: Checkpoint): ReadonlySet<string
   const { graph } = turn.services.blobs;
   const sets = ownSets(turn);
   const reached = new Set<string>();
-  const queue = graph.edges(STATE, stateAt(turn, checkpoint)).map((edge) => ({ id: edge.id, type: edge.target }));
+  const queue = [...graph.edges(STATE, stateAt(turn, checkpoint))];
   for (let at = 0; at < queue.length; at++) {
-    const { id, type } = queue[at]!;
+    const { id, target } = queue[at]!;
     if (!isBlobId(id) || !sets.has(id) || reached.has(id)) continue;
     reached.add(id);
-    for (const edge of graph.children(id, type)) queue.push({ id: edge.id, type: edge.target });
+    for (const edge of graph.children(id, target)) queue.push(edge);
   }
   return reached;
 }
@@ -82,7 +88,19 @@ export function comparable(value: ProtoValue | undefined): string {
 /** First field in which two states differ; null: none. */
 export function firstDifference(a: ProtoMessage, b: ProtoMessage): string | null {
   const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
-  return fields.find((field) => comparable(stripped(a, field)) !== comparable(stripped(b, field))) ?? null;
+  return fields.find((field) => !isSame(stripped(a, field), stripped(b, field))) ?? null;
+}
+
+/** Lists of ids are nearly all there is; anything else is compared as text. */
+function isSame(a: ProtoValue | undefined, b: ProtoValue | undefined): boolean {
+  if (a === b) return true;
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return equalBytes(a, b);
+  if (Array.isArray(a) && Array.isArray(b)) {
+    if (a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!isSame(a[i] as ProtoValue, b[i] as ProtoValue)) return false;
+    return true;
+  }
+  return comparable(a) === comparable(b);
 }
 
 /** An empty list, map or zero is the same as an absent one. */

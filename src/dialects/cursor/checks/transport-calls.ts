@@ -1,6 +1,7 @@
 /** Transport (protocols/cursor.md 5, T): methods, types, ids and the messages inside the frames. */
 import { count, plural } from "../format.js";
 import type { AppendFacts, UpItem } from "../model.js";
+import { Recent } from "../recent.js";
 import type { FrameNote } from "../stream-faults.js";
 import type { CursorTurn } from "../turn.js";
 import { examples, isMangled, type Judgement, noDownlink } from "./rule.js";
@@ -10,8 +11,14 @@ interface Append {
   readonly append: AppendFacts;
 }
 
-function appendsOf(turn: CursorTurn): readonly Append[] {
-  return turn.uplink.flatMap((item) => (item.append === null ? [] : [{ item, append: item.append }]));
+const appends = new Recent<readonly UpItem[], readonly Append[]>(2);
+
+function appendsOf({ uplink }: CursorTurn): readonly Append[] {
+  const known = appends.get(uplink);
+  if (known !== undefined) return known;
+  const found: Append[] = [];
+  for (const item of uplink) if (item.append !== null) found.push({ item, append: item.append });
+  return appends.set(uplink, found);
 }
 
 const appendName = ({ item }: Append): string => `seqno ${item.seqno}`;

@@ -1,5 +1,5 @@
 /** Short ASCII texts: keys and ids come again in every message, so the last ones seen are looked up instead of decoded anew. */
-import { type Bytes, latin1 } from "../core/bytes.js";
+import { type Bytes, latin1 } from "./bytes.js";
 
 const slots = 1024;
 const recent: string[] = new Array(slots).fill("");
