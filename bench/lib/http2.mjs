@@ -1,4 +1,5 @@
-// Turns -> HTTP/2 frames of one connection, both directions, as an ordered list of writes. Header fields are literals without indexing.
+// Turns -> HTTP/2 frames of one connection, both directions, as an ordered list of writes.
+import hpack from "hpack.js";
 import { headersOf, hosts } from "./traffic.mjs";
 
 const maxFrame = 16_384;
@@ -12,22 +13,14 @@ function h2frame(type, flags, stream, payload) {
   return Buffer.concat([head, payload]);
 }
 
-function integer(value, prefix, first) {
-  const max = (1 << prefix) - 1;
-  if (value < max) return Buffer.from([first | value]);
-  const out = [first | max];
-  let rest = value - max;
-  while (rest >= 128) {
-    out.push((rest & 127) | 128);
-    rest >>= 7;
-  }
-  out.push(rest);
-  return Buffer.from(out);
+/** Header blocks of one direction: repeated fields by index, other texts in Huffman code where that is shorter, as real clients send them. */
+function headerBlocks() {
+  const compressor = hpack.compressor.create({ table: { maxSize: 4096, protocolMaxSize: 4096 } });
+  return (fields) => {
+    compressor.write(fields.map(([name, value]) => ({ name, value, incremental: name !== ":path" })));
+    return compressor.read();
+  };
 }
-
-const literal = (text) => Buffer.concat([integer(text.length, 7, 0), Buffer.from(text, "latin1")]);
-const block = (fields) =>
-  Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), literal(name), literal(value)]));
 
 function* data(stream, body, end) {
   for (let at = 0; at < body.length || at === 0; at += maxFrame) {
@@ -48,6 +41,8 @@ const response = (headers) => [[":status", "200"], ...headers];
 
 /** Yields `{ direction: "up" | "down", bytes, gapMs }`. */
 export function* http2Writes(turns) {
+  const requestBlock = headerBlocks();
+  const responseBlock = headerBlocks();
   yield {
     direction: "up",
     bytes: Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), h2frame(4, 0, 0, Buffer.alloc(0))]),
@@ -66,12 +61,12 @@ export function* http2Writes(turns) {
     yield {
       direction: "up",
       bytes: Buffer.concat([
-        h2frame(1, 4, run, block(request(hosts.runPath, headers.runRequest))),
+        h2frame(1, 4, run, requestBlock(request(hosts.runPath, headers.runRequest))),
         ...data(run, turn.run.request, true),
       ]),
       gapMs: 1,
     };
-    yield { direction: "down", bytes: h2frame(1, 4, run, block(response(headers.runResponse))), gapMs: 1 };
+    yield { direction: "down", bytes: h2frame(1, 4, run, responseBlock(response(headers.runResponse))), gapMs: 1 };
     const appends = [...turn.appends];
     const append = function* () {
       const body = appends.shift();
@@ -81,12 +76,12 @@ export function* http2Writes(turns) {
       yield {
         direction: "up",
         bytes: Buffer.concat([
-          h2frame(1, 4, id, block(request(hosts.appendPath, headers.appendRequest))),
+          h2frame(1, 4, id, requestBlock(request(hosts.appendPath, headers.appendRequest))),
           ...data(id, body, true),
         ]),
         gapMs: 1,
       };
-      yield { direction: "down", bytes: h2frame(1, 5, id, block(response(headers.appendResponse))), gapMs: 1 };
+      yield { direction: "down", bytes: h2frame(1, 5, id, responseBlock(response(headers.appendResponse))), gapMs: 1 };
     };
     yield* append();
     const frames = turn.run.frames;
