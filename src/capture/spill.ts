@@ -1,5 +1,6 @@
 /** Blob bodies: in memory up to a budget, then in two private temporary files (0700 folders, removed on every exit). */
 import { type Bytes, keep } from "../core/bytes.js";
+import { Float64List } from "../core/number-list.js";
 import { SpillFile } from "./spill-file.js";
 
 /** Small bodies share a block: an array of its own costs more than most of them hold. */
@@ -16,9 +17,9 @@ const inLarge = -2;
 /** Keeps what is put and gives it back by handle; `close` removes the files. */
 export class SpillStore {
   /** Where each body lies: number of its block, or which file; then offset and length. */
-  private readonly blockOf = new Numbers();
-  private readonly offsets = new Numbers();
-  private readonly lengths = new Numbers();
+  private readonly blockOf = new Float64List();
+  private readonly offsets = new Float64List();
+  private readonly lengths = new Float64List();
   private readonly blocks: Bytes[] = [];
   /** Bytes used of the last shared block, and its number; -1 before the first. */
   private used = 0;
@@ -88,24 +89,5 @@ export class SpillStore {
     this.stretches.set(number, bytes);
     if (this.stretches.size > stretchesKept) this.stretches.delete(this.stretches.keys().next().value!);
     return bytes;
-  }
-}
-
-/** A growing list of numbers below 2^53, eight bytes each. */
-class Numbers {
-  private data = new Float64Array(64);
-  length = 0;
-
-  push(value: number): void {
-    if (this.length === this.data.length) {
-      const more = new Float64Array(this.data.length * 2);
-      more.set(this.data);
-      this.data = more;
-    }
-    this.data[this.length++] = value;
-  }
-
-  at(index: number): number {
-    return this.data[index]!;
   }
 }

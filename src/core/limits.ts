@@ -30,7 +30,7 @@ export interface Limits {
   readonly harBodyBytes: number;
   /** Nesting of protobuf, CBOR and JSON. */
   readonly nesting: number;
-  /** Blob bodies held in memory before they spill to a private temporary file. */
+  /** Blob bodies held in memory before they spill to a private temporary file; as much again holds the messages of past requests. */
   readonly conversationBytes: number;
   /** One declared length in a pcap or pcapng record. */
   readonly recordBytes: number;
@@ -52,7 +52,7 @@ export const defaultLimits: Limits = Object.freeze({
   harEntryBytes: 64 * MiB,
   harBodyBytes: 4096 * MiB,
   nesting: 100,
-  conversationBytes: 16 * MiB,
+  conversationBytes: 8 * MiB,
   recordBytes: 16 * MiB,
   diagnosticPlaces: 8,
 });

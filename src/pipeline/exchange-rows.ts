@@ -1,4 +1,5 @@
 /** The rows of `flows`, one per exchange, in columns: a capture has several per turn, and a row of objects takes ten times the room. */
+import { BigInt64List, Float64List } from "../core/number-list.js";
 import { Place } from "../core/place.js";
 import { exactly, type Nanos, unknownWhen, type When } from "../core/time.js";
 import type { RequestHead } from "../model/exchange.js";
@@ -18,8 +19,8 @@ interface Hashes {
 const fits = (at: Nanos): boolean => BigInt.asIntN(64, at) === at;
 
 export class ExchangeRows implements Iterable<ExchangeRow> {
-  private numbers = new Float64Array(64 * width);
-  private times = new BigInt64Array(64 * 2);
+  private readonly numbers = new Float64List();
+  private readonly times = new BigInt64List();
   /** Row by row what does not fit into the columns: odd times, and hashes where they were asked for. */
   private readonly odd = new Map<number, When>();
   private readonly hashes = new Map<number, Hashes>();
@@ -32,21 +33,14 @@ export class ExchangeRows implements Iterable<ExchangeRow> {
   push(row: ExchangeRow): void {
     const n = this.length++;
     this.order = null;
-    this.grow();
     const { id, flow, messages, up, down, opened, place } = row;
-    const at = n * width;
-    this.numbers[at] = this.share(row, place.input);
-    this.numbers[at + 1] = id;
-    this.numbers[at + 2] = flow;
-    this.numbers[at + 3] = messages;
-    this.numbers[at + 4] = up.bytes;
-    this.numbers[at + 5] = down.bytes;
-    this.numbers[at + 6] = place.first;
-    this.numbers[at + 7] = place.last;
-    if (fits(opened.earliest) && fits(opened.latest)) {
-      this.times[n * 2] = opened.earliest;
-      this.times[n * 2 + 1] = opened.latest;
-    } else this.odd.set(n, opened);
+    const facts = this.share(row, place.input);
+    for (const number of [facts, id, flow, messages, up.bytes, down.bytes, place.first, place.last])
+      this.numbers.push(number);
+    const isFit = fits(opened.earliest) && fits(opened.latest);
+    this.times.push(isFit ? opened.earliest : 0n);
+    this.times.push(isFit ? opened.latest : 0n);
+    if (!isFit) this.odd.set(n, opened);
     if (up.sha256 !== null || down.sha256 !== null) this.hashes.set(n, { up: up.sha256, down: down.sha256 });
   }
 
@@ -54,9 +48,9 @@ export class ExchangeRows implements Iterable<ExchangeRow> {
   giveBack(ids: ReadonlySet<number>): void {
     if (ids.size === 0) return;
     for (let at = 0; at < this.length * width; at += width) {
-      if (!ids.has(this.numbers[at + 1]!)) continue;
-      const facts = this.shared[this.numbers[at]!]!;
-      this.numbers[at] = this.share({ ...facts, dialect: null }, facts.input);
+      if (!ids.has(this.numbers.at(at + 1))) continue;
+      const facts = this.shared[this.numbers.at(at)]!;
+      this.numbers.set(at, this.share({ ...facts, dialect: null }, facts.input));
     }
   }
 
@@ -69,50 +63,50 @@ export class ExchangeRows implements Iterable<ExchangeRow> {
   *each(which: (facts: ExchangeFacts) => boolean): Generator<ExchangeRow> {
     this.order ??= this.sorted();
     const taken = this.shared.map((facts) => which(facts));
-    for (const n of this.order) if (taken[this.numbers[n * width]!]) yield this.row(n);
+    for (const n of this.order) if (taken[this.numbers.at(n * width)]) yield this.row(n);
   }
 
   /** How many exchanges each dialect claimed; null: those that nobody did. */
   claimed(): ReadonlyMap<string | null, number> {
     const counts = new Map<string | null, number>();
     for (let at = 0; at < this.length * width; at += width) {
-      const { dialect } = this.shared[this.numbers[at]!]!;
+      const { dialect } = this.shared[this.numbers.at(at)]!;
       counts.set(dialect, (counts.get(dialect) ?? 0) + 1);
     }
     return counts;
   }
 
   private sorted(): Int32Array {
-    const id = (n: number) => this.numbers[n * width + 1]!;
+    const id = (n: number) => this.numbers.at(n * width + 1);
     return Int32Array.from({ length: this.length }, (_, n) => n).sort((a, b) => id(a) - id(b));
   }
 
   private row(n: number): ExchangeRow {
     const { numbers } = this;
     const at = n * width;
-    const { input, kind, request, status, dialect, looks, end } = this.shared[numbers[at]!]!;
+    const { input, kind, request, status, dialect, looks, end } = this.shared[numbers.at(at)]!;
     const hashes = this.hashes.get(n);
     return {
-      id: numbers[at + 1]!,
-      flow: numbers[at + 2]!,
+      id: numbers.at(at + 1),
+      flow: numbers.at(at + 2),
       kind,
       request,
       status,
       dialect,
       looks,
-      up: { bytes: numbers[at + 4]!, sha256: hashes?.up ?? null },
-      down: { bytes: numbers[at + 5]!, sha256: hashes?.down ?? null },
-      messages: numbers[at + 3]!,
+      up: { bytes: numbers.at(at + 4), sha256: hashes?.up ?? null },
+      down: { bytes: numbers.at(at + 5), sha256: hashes?.down ?? null },
+      messages: numbers.at(at + 3),
       end,
       opened: this.opened(n),
-      place: new Place(input, numbers[at + 6]!, numbers[at + 7]!),
+      place: new Place(input, numbers.at(at + 6), numbers.at(at + 7)),
     };
   }
 
   private opened(n: number): When {
     const odd = this.odd.get(n);
     if (odd !== undefined) return odd;
-    const [earliest, latest] = [this.times[n * 2]!, this.times[n * 2 + 1]!];
+    const [earliest, latest] = [this.times.at(n * 2), this.times.at(n * 2 + 1)];
     if (earliest === 0n && latest === 0n) return unknownWhen;
     return earliest === latest ? exactly(earliest) : { earliest, latest };
   }
@@ -131,15 +125,5 @@ export class ExchangeRows implements Iterable<ExchangeRow> {
       this.sharedIds.set(key, id);
     }
     return id;
-  }
-
-  private grow(): void {
-    if (this.length * width <= this.numbers.length) return;
-    const numbers = new Float64Array(this.numbers.length * 2);
-    numbers.set(this.numbers);
-    this.numbers = numbers;
-    const times = new BigInt64Array(this.times.length * 2);
-    times.set(this.times);
-    this.times = times;
   }
 }

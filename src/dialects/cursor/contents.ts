@@ -1,8 +1,10 @@
 /** Blob bodies by their own SHA-256: each distinct content is kept once, whoever sent it and under whatever id. */
+
 import { hash } from "node:crypto";
 import type { Bytes } from "../../core/bytes.js";
+import { Int32List } from "../../core/number-list.js";
 import type { BlobStore } from "../../model/dialect.js";
-import { Names, Numbers } from "./numbers.js";
+import { Names } from "./names.js";
 
 export const emptyDigest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -37,8 +39,8 @@ export function contents(store: BlobStore, stored: Stored = () => undefined): Co
 class Store implements Contents {
   /** Digests by number. */
   private readonly known = new Names();
-  private readonly handles = new Numbers();
-  private readonly sizes = new Numbers();
+  private readonly handles = new Int32List();
+  private readonly sizes = new Int32List();
   private readonly onDisk = new Set<string>();
   private readonly asked = new Set<string>();
 

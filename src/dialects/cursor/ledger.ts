@@ -1,5 +1,7 @@
 /** All blobs of a session: who supplied them, who refers to them and as what, and what of them was never seen. */
+
 import { type Bytes, utf8 } from "../../core/bytes.js";
+import { Int32List } from "../../core/number-list.js";
 import { type Printable, Sensitive } from "../../core/printable.js";
 import type { BlobLedger, BlobNode, BlobRow, Turn } from "../../model/conversation.js";
 import type { ProtoMessage } from "../../model/schema.js";
@@ -8,7 +10,7 @@ import { blobTree } from "./blob-tree.js";
 import { emptyDigest } from "./contents.js";
 import { sub } from "./fields.js";
 import type { RunFacts } from "./model.js";
-import { Names, Numbers } from "./numbers.js";
+import { Names } from "./names.js";
 import { Recent } from "./recent.js";
 import { type Reference, refers } from "./references.js";
 import { type Origin, Referrers } from "./referrers.js";
@@ -27,14 +29,14 @@ export class Blobs implements BlobLedger {
   /** Every id by number; what is known of it stands in the lists below. */
   private readonly ids = new Names();
   private readonly types = new Names();
-  private readonly typeIds = new Numbers();
+  private readonly typeIds = new Int32List();
   /** Number of its last referrer, -1: none. */
-  private readonly lastReferrer = new Numbers();
-  private readonly referrerCounts = new Numbers();
+  private readonly lastReferrer = new Int32List();
+  private readonly referrerCounts = new Int32List();
   /** 1: named by a reference that is certainly one. */
-  private readonly wanted = new Numbers();
+  private readonly wanted = new Int32List();
   /** Number of the conversation that set it first, -1: none; and the others. */
-  private readonly setBy = new Numbers();
+  private readonly setBy = new Int32List();
   private readonly alsoSetBy = new Set<string>();
   private readonly conversations = new Names();
   /** Of each turn, the ids that its KV asks name. */

@@ -2,17 +2,18 @@
  * Who refers to which blob, as numbers: a conversation of many turns has millions of references, each blob keeps the first few. A path
  * is put together when it is printed.
  */
-import { Names, Numbers } from "./numbers.js";
+import { Int32List } from "../../core/number-list.js";
+import { Names } from "./names.js";
 import type { PathKey } from "./references.js";
 
 /** Where a reference stands: in a root message, or in a blob that was itself met by a reference. */
 export type Origin = { readonly root: string } | { readonly referrer: number };
 
 export class Referrers {
-  private readonly parents = new Numbers();
-  private readonly bases = new Numbers();
-  private readonly keys = new Numbers();
-  private readonly nexts = new Numbers();
+  private readonly parents = new Int32List();
+  private readonly bases = new Int32List();
+  private readonly keys = new Int32List();
+  private readonly nexts = new Int32List();
   private readonly roots = new Names();
   private readonly names = new Names();
 
