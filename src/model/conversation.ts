@@ -153,9 +153,18 @@ export interface BlobNode {
   readonly children: readonly BlobNode[];
 }
 
+export interface BlobTotals {
+  readonly sentBytes: number;
+  /** Of them, content that had been sent before. */
+  readonly sentAgainBytes: number;
+  /** Known to both sides by their ids, and not sent. */
+  readonly carriedBytes: number;
+}
+
 export interface BlobLedger {
   readonly rows: readonly BlobRow[];
-  readonly totals: { readonly sentBytes: number; readonly sentAgainBytes: number; readonly carriedBytes: number };
+  /** Of these turns, or of all that was sent. */
+  totals(turns?: readonly Turn[]): BlobTotals;
   /** Raw content; undefined where it was never supplied. */
   content(id: string): Uint8Array | undefined;
   /** Decoded by the type of its referrer; null where the type is unknown. */

@@ -33,7 +33,7 @@ export const json: Report = {
         ],
         ["turns", lazily(analysis.turns, (turn) => turn.json())],
         ["blobs", lazily(analysis.blobs?.rows ?? [], blobJson)],
-        ...(analysis.blobs === null ? [] : [["blobTotals", { ...analysis.blobs.totals }] as const]),
+        ...(analysis.blobs === null ? [] : [["blobTotals", { ...analysis.blobs.totals() }] as const]),
         ...extras(analysis),
         ["findings", lazily(analysis.findings, (finding) => findingJson(finding, view))],
         ["diagnostics", lazily(analysis.diagnostics, diagnosticJson)],

@@ -63,7 +63,7 @@ function theOne(prefix: string, all: readonly (string | null)[], noun: string): 
     return list.slice(0, matchesListed).map(terminal).join(", ") + more;
   };
   if (found.length > 1) {
-    throw new CursorWireError("usage.selection", `--${noun} ${prefix} is ambiguous: it matches ${listed(found)}`);
+    throw new CursorWireError("usage.selection", `--${noun} "${prefix}" is ambiguous: it matches ${listed(found)}`);
   }
   const there = ids.length === 0 ? `the capture names no ${noun}` : `the capture has ${listed(ids)}`;
   throw new CursorWireError("usage.selection", `no ${noun} begins with "${prefix}": ${there}`);
@@ -103,7 +103,7 @@ function selectBlobs(ledger: BlobLedger, turns: readonly Turn[], index: Readonly
   });
   return {
     rows,
-    totals: ledger.totals,
+    totals: () => ledger.totals(turns),
     content: (id) => ledger.content(id),
     decoded: (id) => ledger.decoded(id),
     trees: () => ledger.trees().filter((tree) => turns.includes(tree.turn)),

@@ -335,7 +335,7 @@ const tree: BlobNode = {
 export function ledger(owner: Turn): BlobLedger {
   return {
     rows: blobRows,
-    totals: { sentBytes: 1234, sentAgainBytes: 0, carriedBytes: 512 },
+    totals: () => ({ sentBytes: 1234, sentAgainBytes: 0, carriedBytes: 512 }),
     content: (id) => (id === blobId ? new TextEncoder().encode("user message body") : undefined),
     decoded: (id) => (id === blobId ? { text: privately("Rename the helper"), key: secretly(secret) } : null),
     trees: () => [{ turn: owner, root: tree }],

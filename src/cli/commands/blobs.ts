@@ -125,7 +125,7 @@ function wantedId(call: Call, ledger: BlobLedger): string {
     throw new CursorWireError("usage.blob", `no blob begins with "${id}" (${many(ids.length, "blob")} here)`);
   const listed = found.slice(0, 6).map((candidate) => candidate.slice(0, 16));
   const more = found.length > listed.length ? ` and ${found.length - listed.length} more` : "";
-  throw new CursorWireError("usage.blob", `--id ${id} is ambiguous: it matches ${listed.join(", ")}${more}`);
+  throw new CursorWireError("usage.blob", `--id "${id}" is ambiguous: it matches ${listed.join(", ")}${more}`);
 }
 
 function extract(call: Call, ledger: BlobLedger): number {

@@ -39,7 +39,7 @@ export const harCodes = {
   },
 
   // one entry
-  "har.not-an-entry": { severity: "warning", text: "an element of log.entries is no entry but {what}" },
+  "har.not-an-entry": { severity: "warning", text: "log.entries holds {what} where an entry should be" },
   "har.entry-unreadable": { severity: "warning", text: "an entry is no JSON and was left out: {problem}" },
   "har.entry-repaired": { severity: "warning", text: "an entry is not quite JSON ({what}); it was read all the same" },
   "har.entry-not-utf8": {

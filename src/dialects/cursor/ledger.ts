@@ -1,9 +1,9 @@
 /** All blobs of a session: who supplied them, who refers to them and as what, and what of them was never seen. */
 
 import { type Bytes, utf8 } from "../../core/bytes.js";
-import { Int32List } from "../../core/number-list.js";
+import { Float64List, Int32List } from "../../core/number-list.js";
 import { type Printable, Sensitive } from "../../core/printable.js";
-import type { BlobLedger, BlobNode, BlobRow, Turn } from "../../model/conversation.js";
+import type { BlobLedger, BlobNode, BlobRow, BlobTotals, Turn } from "../../model/conversation.js";
 import type { ProtoMessage } from "../../model/schema.js";
 import { type BlobGraph, type Edge, isBlobId } from "./blob-graph.js";
 import { blobTree } from "./blob-tree.js";
@@ -43,9 +43,8 @@ export class Blobs implements BlobLedger {
   private readonly asked: (readonly string[])[] = [];
   private turns: readonly CursorTurn[] = [];
   private uploads: readonly UploadedBlob[] = [];
-  private sentBytes = 0;
-  private sentAgainBytes = 0;
-  private carriedBytes = 0;
+  /** Bytes sent, of them sent again, and carried by reference only: of the uploads, then of each turn. */
+  private readonly traffic = new Float64List();
   /** Made again when a report asks and the last one is gone: rows take more room than what they are made of. */
   private made: WeakRef<readonly BlobRow[]> | null = null;
   private lastCarried: { readonly turn: CursorTurn; readonly ids: ReadonlySet<string> } | null = null;
@@ -64,9 +63,9 @@ export class Blobs implements BlobLedger {
     this.uploads = uploads;
     this.graph.forgetOpen();
     const seen = new Set<string>();
-    for (const supply of uploadSupplies(uploads)) this.count(supply, seen);
+    this.count(uploadSupplies(uploads), seen);
     for (const turn of turns) {
-      for (const supply of turnSupplies(turn)) this.count(supply, seen);
+      this.count(turnSupplies(turn), seen);
       this.asked.push(this.askedIn(turn));
       each(turn);
     }
@@ -116,8 +115,16 @@ export class Blobs implements BlobLedger {
     return rows;
   }
 
-  get totals(): BlobLedger["totals"] {
-    return { sentBytes: this.sentBytes, sentAgainBytes: this.sentAgainBytes, carriedBytes: this.carriedBytes };
+  totals(turns?: readonly Turn[]): BlobTotals {
+    const wanted = turns === undefined ? undefined : new Set(turns);
+    const sums = { sentBytes: 0, sentAgainBytes: 0, carriedBytes: 0 };
+    for (let n = 0; n * 3 < this.traffic.length; n++) {
+      if (wanted !== undefined && (n === 0 || !wanted.has(this.turns[n - 1]!))) continue;
+      sums.sentBytes += this.traffic.at(n * 3);
+      sums.sentAgainBytes += this.traffic.at(n * 3 + 1);
+      sums.carriedBytes += this.traffic.at(n * 3 + 2);
+    }
+    return sums;
   }
 
   content(id: string): Bytes | undefined {
@@ -161,14 +168,20 @@ export class Blobs implements BlobLedger {
   }
 
   /** Numbers what was supplied, in order, and sums up what was sent and sent again. */
-  private count(supply: Supply, seen: Set<string>): void {
-    const { id, digest, size } = supply;
-    const n = this.number(id);
-    this.graph.claim(id, digest);
-    this.sentBytes += size;
-    const content = id === digest ? this.ids.list[n]! : `${id} ${digest}`;
-    if (seen.has(content)) this.sentAgainBytes += size;
-    else seen.add(content);
+  private count(supplies: Iterable<Supply>, seen: Set<string>): void {
+    let sent = 0;
+    let again = 0;
+    for (const { id, digest, size } of supplies) {
+      const n = this.number(id);
+      this.graph.claim(id, digest);
+      sent += size;
+      const content = id === digest ? this.ids.list[n]! : `${id} ${digest}`;
+      if (seen.has(content)) again += size;
+      else seen.add(content);
+    }
+    this.traffic.push(sent);
+    this.traffic.push(again);
+    this.traffic.push(0);
   }
 
   /** Ids that KV asks of this turn name; also remembers which conversation set them. */
@@ -222,7 +235,7 @@ export class Blobs implements BlobLedger {
       const edges = this.graph.edges(request.type, request.message);
       const origin = { root: `${name}.request` };
       for (const edge of edges) meet(edge, origin);
-      this.carriedBytes += this.carriedBy(this.asked[t]!, edges);
+      this.traffic.set((t + 1) * 3 + 2, this.carriedBy(this.asked[t]!, edges));
     }
     let before = "";
     for (const [c, checkpoint] of turn.checkpoints.entries()) {

@@ -18,7 +18,7 @@ export const blobListJson: Report = {
     yield* document(
       [
         ["schema", blobsSchema],
-        ["totals", { ...(analysis.blobs?.totals ?? { sentBytes: 0, sentAgainBytes: 0, carriedBytes: 0 }) }],
+        ["totals", { ...(analysis.blobs?.totals() ?? { sentBytes: 0, sentAgainBytes: 0, carriedBytes: 0 }) }],
         ["blobs", lazily(analysis.blobs?.rows ?? [], blobJson)],
       ],
       jsonContext(analysis, view),

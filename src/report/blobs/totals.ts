@@ -3,7 +3,8 @@ import type { BlobLedger } from "../../model/conversation.js";
 import { byteCount, count, many } from "../numbers.js";
 
 export function blobTotals(ledger: BlobLedger): string {
-  const { rows, totals } = ledger;
+  const { rows } = ledger;
+  const totals = ledger.totals();
   const supplied = rows.filter((row) => row.bytes !== null);
   const matched = supplied.filter((row) => row.hash === "match").length;
   const wrong = supplied.filter((row) => row.hash === "mismatch").length;

@@ -87,7 +87,8 @@ describe("rows", () => {
 
 describe("totals", () => {
   it("sum up what was sent, sent again and carried by reference", () => {
-    const { totals, rows } = good;
+    const { rows } = good;
+    const totals = good.totals();
     expect(totals.sentBytes).toBe(rows.reduce((sum, row) => sum + (row.bytes ?? 0) * row.timesSent, 0));
     expect(totals.sentAgainBytes).toBe(0);
     expect(totals.carriedBytes).toBeGreaterThan(29_974);
@@ -98,7 +99,26 @@ describe("totals", () => {
     const [first] = talk.runs;
     const args = frame(first!, "kv_server_message.set_blob_args", 0).message.kv_server_message.set_blob_args;
     Object.assign(frame(first!, "kv_server_message.set_blob_args", 1).message.kv_server_message.set_blob_args, args);
-    expect(ledgerOf(talk).totals.sentAgainBytes).toBe(args.blob_data.length);
+    expect(ledgerOf(talk).totals().sentAgainBytes).toBe(args.blob_data.length);
+  });
+});
+
+describe("totals of some turns", () => {
+  it("are what those turns sent, and add up to all", () => {
+    const { turns, blobs: ledger } = runTalk(threeTurns()).result;
+    if (ledger === null) throw new Error("no ledger");
+    const each = turns.map((turn) => ledger.totals([turn]));
+    expect(each.map(({ sentBytes }) => sentBytes)).toEqual(
+      turns.map(({ requestId }) =>
+        ledger.rows.reduce(
+          (sum, row) => sum + (row.sources.some((source) => source.requestId === requestId) ? (row.bytes ?? 0) : 0),
+          0,
+        ),
+      ),
+    );
+    for (const key of ["sentBytes", "sentAgainBytes", "carriedBytes"] as const)
+      expect(each.reduce((sum, totals) => sum + totals[key], 0)).toBe(ledger.totals()[key]);
+    expect(ledger.totals([])).toEqual({ sentBytes: 0, sentAgainBytes: 0, carriedBytes: 0 });
   });
 });
 
