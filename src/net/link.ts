@@ -23,7 +23,8 @@ const readers: ReadonlyMap<number, LinkReader> = new Map<number, LinkReader>([
   [0, nullLoopback],
   [1, ethernet],
   [6, tokenRing],
-  [9, ppp],
+  [8, slip],
+  [9, pppSerial],
   [10, fddi],
   [12, rawIp],
   [14, rawIp],
@@ -39,6 +40,7 @@ const readers: ReadonlyMap<number, LinkReader> = new Map<number, LinkReader>([
   [117, packetFilter],
   [138, (slice) => after(slice, 18)],
   [166, pppWithDirection],
+  [178, juniperEthernet],
   [192, perPacketInfo],
   [197, endaceRecord],
   [204, pppWithDirection],
@@ -46,6 +48,7 @@ const readers: ReadonlyMap<number, LinkReader> = new Map<number, LinkReader>([
   [228, () => etherType.ipv4],
   [229, () => etherType.ipv6],
   [239, netfilterLog],
+  [242, ipOverInfiniBand],
   [258, packetTap],
   [276, linuxCooked2],
 ]);
@@ -132,6 +135,11 @@ function pppSerial(slice: Slice): number {
   return ppp(slice);
 }
 
+/** Direction, kind and the header of compressed packets: 16 bytes. Of compressed ones nothing can be said without those before. */
+function slip(slice: Slice): number {
+  return skip(slice, 16) ? rawIp(slice) : nothing;
+}
+
 function ciscoHdlc(slice: Slice): number {
   return after(slice, 4);
 }
@@ -171,6 +179,23 @@ function tokenRing(slice: Slice): number {
 
 function fddi(slice: Slice): number {
   return skip(slice, 13) ? llc(slice, 0) : nothing;
+}
+
+/** "MGC", flags, and extensions with their length where flag 0x80 says so; flag 0x02: no Ethernet header, but an address family. */
+function juniperEthernet(slice: Slice): number {
+  if (!slice.has(6) || slice.i32() >>> 8 !== 0x4d4743) return nothing;
+  const flags = slice.u8(3);
+  if (!skip(slice, (flags & 0x80) === 0 ? 4 : 6 + slice.u16(4))) return nothing;
+  if ((flags & 0x02) === 0) return ethernet(slice);
+  return skip(slice, 4) ? rawIp(slice) : nothing;
+}
+
+/** Addresses of 20 bytes each, EtherType, two bytes without meaning. */
+function ipOverInfiniBand(slice: Slice): number {
+  if (!slice.has(44)) return nothing;
+  const type = slice.u16(40);
+  slice.at += 44;
+  return type;
 }
 
 /** OpenBSD IPsec: family in the order of the machine, then two words. */

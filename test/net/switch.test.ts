@@ -332,6 +332,7 @@ describe("hostile packets", () => {
       0,
       1,
       6,
+      8,
       9,
       10,
       12,
@@ -346,6 +347,7 @@ describe("hostile packets", () => {
       113,
       117,
       138,
+      178,
       192,
       197,
       204,
@@ -353,6 +355,7 @@ describe("hostile packets", () => {
       228,
       229,
       239,
+      242,
       258,
       276,
     );

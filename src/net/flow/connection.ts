@@ -120,11 +120,15 @@ export class Connection implements StreamOwner, Stack {
     if ((flags & (tcpFlag.ack | tcpFlag.rst)) === tcpFlag.ack) other.acknowledge(segment.ack);
   }
 
-  /** A SYN that begins another connection between the same ends: RFC 9293 3.6.1, and tshark's rule. */
+  /**
+   * Another connection between the same ends begins: by its SYN (RFC 9293 3.6.1, and tshark's rule), or by its SYN-ACK where the
+   * capture lost the SYN and the connection before was over in both directions.
+   */
   isAnother(side: 0 | 1, segment: Segment): boolean {
-    if (segment.bogus || (segment.flags & (tcpFlag.syn | tcpFlag.ack)) !== tcpFlag.syn) return false;
+    if (segment.bogus || (segment.flags & tcpFlag.syn) === 0) return false;
     const { isn } = this.streams[side];
-    return isn !== undefined && isn !== segment.seq;
+    if (isn === undefined || isn === segment.seq) return false;
+    return (segment.flags & tcpFlag.ack) === 0 || (this.streams[0].isOver && this.streams[1].isOver);
   }
 
   /** The capture is over, or the connection's place is needed. */

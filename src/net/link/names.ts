@@ -3,7 +3,6 @@
 export const linkNames: ReadonlyMap<number, string> = new Map([
   [3, "AX.25"],
   [7, "ARCNET"],
-  [8, "SLIP"],
   [99, "Symantec Enterprise Firewall"],
   [105, "IEEE 802.11"],
   [114, "LocalTalk"],
@@ -35,7 +34,6 @@ export const linkNames: ReadonlyMap<number, string> = new Map([
   [227, "CAN, Linux"],
   [230, "IEEE 802.15.4 without FCS"],
   [231, "D-Bus"],
-  [242, "IP over InfiniBand"],
   [243, "MPEG-2 transport stream"],
   [247, "InfiniBand"],
   [248, "SCTP"],
