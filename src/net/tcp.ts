@@ -26,7 +26,12 @@ export interface StreamOwner {
   odd(stream: TcpStream, code: OddCode, length: number, mark: Mark): void;
 }
 
-export type OddCode = "tcp.overlap-differs" | "tcp.out-of-window" | "tcp.late-data" | "tcp.data-after-end";
+export type OddCode =
+  | "tcp.overlap-differs"
+  | "tcp.out-of-window"
+  | "tcp.late-data"
+  | "tcp.before-start"
+  | "tcp.data-after-end";
 
 /** What all streams of a capture share. */
 export interface StreamTools {
@@ -176,6 +181,9 @@ export class TcpStream implements RecentOf, Waiter {
       if (late !== undefined && ((seq - late.to) | 0) < 0 && ((seq + segment.length - late.from) | 0) > 0) {
         this.owner.odd(this, "tcp.late-data", Math.min(old, segment.length), mark);
       }
+      // The capture began in the middle, and this is older than what came first.
+      const before = Math.min(old - this.offset, segment.length);
+      if (before > 0) this.owner.odd(this, "tcp.before-start", before, mark);
     }
     if (old >= segment.length) return;
     const rest = bytes.subarray(Math.min(old, bytes.length));

@@ -61,6 +61,11 @@ export const netCodes = {
     severity: "warning",
     text: "{length} bytes came after they had been given up as missing; they are ignored",
   },
+  "tcp.before-start": {
+    severity: "info",
+    text: "{length} bytes came later than the segment with which their direction of {flow} begins here; they are left out",
+    remedy: "start the capture before the client",
+  },
   "tcp.data-after-end": {
     severity: "info",
     text: "{length} bytes came after the end of their direction; they are counted and not read",
