@@ -26,7 +26,7 @@ const allowed = {
 
 // Only these may use the file system, the process, the clock or randomness.
 const worldly = [
-  /^capture\/(source|sibling|spill|keylog-file|raw|lazy)\.ts$/,
+  /^capture\/(source|sibling|spill-file|keylog-file|raw|lazy)\.ts$/,
   /^store\//,
   /^cli\//,
   /^decode\/(proto-files|descriptors)\.ts$/,

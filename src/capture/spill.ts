@@ -1,6 +1,7 @@
 /** Blob bodies: in memory up to a budget, then in two private temporary files (0700 folders, removed on every exit). */
 import { type Bytes, keep } from "../core/bytes.js";
 import { Float64List } from "../core/number-list.js";
+import { Recent } from "../core/recent.js";
 import { SpillFile } from "./spill-file.js";
 
 /** Small bodies share a block: an array of its own costs more than most of them hold. */
@@ -10,6 +11,9 @@ const largeBytes = 4 * 1024;
 /** What is read back lies together: the small bodies of a turn. A few stretches of their file are kept. */
 const stretchBytes = 32 * 1024;
 const stretchesKept = 8;
+/** The rules of a turn look at the same bodies one after the other: the last ones stay, unless they are long. */
+const keptBytes = 64 * 1024;
+const bodiesKept = 16;
 /** In place of a block's number. */
 const inSmall = -1;
 const inLarge = -2;
@@ -27,7 +31,9 @@ export class SpillStore {
   private memory = 0;
   private readonly small = new SpillFile();
   private readonly large = new SpillFile();
-  private readonly stretches = new Map<number, Bytes>();
+  private readonly stretches = new Recent<number, Bytes>(stretchesKept);
+  /** By handle. */
+  private readonly bodies = new Recent<number, Bytes>(bodiesKept);
 
   /** `memoryBytes`: how much stays in memory. */
   constructor(private readonly memoryBytes: number) {}
@@ -42,11 +48,13 @@ export class SpillStore {
     return this.lengths.length - 1;
   }
 
-  get(handle: number): Bytes {
+  get(handle: number, from = 0, to = Number.POSITIVE_INFINITY): Bytes {
     if (handle < 0 || handle >= this.lengths.length) return new Uint8Array(0);
-    const [block, offset, length] = [this.blockOf.at(handle), this.offsets.at(handle), this.lengths.at(handle)];
+    const block = this.blockOf.at(handle);
+    const offset = this.offsets.at(handle) + from;
+    const length = Math.max(0, Math.min(to, this.lengths.at(handle)) - from);
     if (block === inSmall) return this.read(offset, length);
-    if (block === inLarge) return this.large.read(offset, length);
+    if (block === inLarge) return this.body(handle, offset, length);
     return this.blocks[block]!.subarray(offset, offset + length);
   }
 
@@ -80,14 +88,21 @@ export class SpillStore {
       : this.stretch(number).subarray(from, from + length);
   }
 
+  private body(handle: number, offset: number, length: number): Bytes {
+    const known = this.bodies.get(handle);
+    if (known !== undefined) {
+      const from = offset - this.offsets.at(handle);
+      return known.subarray(from, from + length);
+    }
+    const bytes = this.large.read(offset, length);
+    return length === this.lengths.at(handle) && length <= keptBytes ? this.bodies.set(handle, bytes) : bytes;
+  }
+
   private stretch(number: number): Bytes {
     const known = this.stretches.get(number);
     const due = Math.min(stretchBytes, this.small.length - number * stretchBytes);
     // The last one grows while bodies are put.
     if (known !== undefined && known.length >= due) return known;
-    const bytes = this.small.read(number * stretchBytes, due);
-    this.stretches.set(number, bytes);
-    if (this.stretches.size > stretchesKept) this.stretches.delete(this.stretches.keys().next().value!);
-    return bytes;
+    return this.stretches.set(number, this.small.read(number * stretchBytes, due));
   }
 }

@@ -84,5 +84,6 @@ export interface DialectResult {
 
 export interface BlobStore {
   put(bytes: Bytes): number;
-  get(handle: number): Bytes;
+  /** Bytes `from` to `to` of what was put; all of it by default. */
+  get(handle: number, from?: number, to?: number): Bytes;
 }

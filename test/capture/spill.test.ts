@@ -28,6 +28,22 @@ describe("SpillStore", () => {
     expect([store.get(0), store.get(-1), store.get(5)].map((bytes) => bytes.length)).toEqual([0, 0, 0]);
   });
 
+  it.each([0, 1_000_000])("gives back a part with %i bytes of memory", (memory) => {
+    const store = new SpillStore(memory);
+    const bodies = [10, 5000, 300_000].map((size) => Uint8Array.from({ length: size }, (_, n) => n % 251));
+    const handles = bodies.map((bytes) => store.put(bytes));
+    for (const [n, handle] of handles.entries())
+      for (const [from, to] of [
+        [0, 1],
+        [3, 7],
+        [9, 10],
+        [4000, 99_999_999],
+        [7, 3],
+      ] as const)
+        expect([...store.get(handle, from, to)]).toEqual([...bodies[n]!.subarray(from, Math.max(from, to))]);
+    store.close();
+  });
+
   it("holds for any bodies and any budget", () => {
     fc.assert(
       fc.property(

@@ -3,9 +3,9 @@
  * per type; results of a subtree are remembered, so that closing many checkpoints of one conversation stays linear.
  */
 import { type Bytes, hex } from "../../core/bytes.js";
+import { Recent } from "../../core/recent.js";
 import type { ProtoMessage } from "../../model/schema.js";
 import { emptyDigest } from "./contents.js";
-import { Recent } from "./recent.js";
 import { type PathKey, refers, walkReferences } from "./references.js";
 import type { Reading } from "./server-message.js";
 
@@ -73,12 +73,13 @@ export class BlobGraph {
     return digest === undefined ? undefined : contents.size(digest);
   }
 
-  content(id: string): Bytes | undefined {
+  /** Bytes `from` to `to`; all by default. */
+  content(id: string, from?: number, to?: number): Bytes | undefined {
     const { contents } = this.reading;
-    const own = contents.get(id);
+    const own = contents.get(id, from, to);
     if (own !== undefined) return own;
     const digest = this.claimed.get(id);
-    return digest === undefined ? undefined : contents.get(digest);
+    return digest === undefined ? undefined : contents.get(digest, from, to);
   }
 
   /** The blob decoded as a message of this type; undefined where it was never supplied or the type is none. */

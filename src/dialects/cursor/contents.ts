@@ -12,7 +12,7 @@ export interface Contents {
   /** Keeps the bytes and names them by digest (hex). */
   put(bytes: Bytes): string;
   /** undefined: never put. The digest of no bytes is always known. */
-  get(digest: string): Bytes | undefined;
+  get(digest: string, from?: number, to?: number): Bytes | undefined;
   size(digest: string): number | undefined;
   /** The one copy of its name that is kept, where it was put; else the name itself. */
   name(digest: string): string;
@@ -61,9 +61,9 @@ class Store implements Contents {
     return this.known.list[n]!;
   }
 
-  get(digest: string): Bytes | undefined {
+  get(digest: string, from?: number, to?: number): Bytes | undefined {
     const n = this.find(digest);
-    if (n !== undefined) return this.store.get(this.handles.at(n));
+    if (n !== undefined) return this.store.get(this.handles.at(n), from, to);
     return digest === emptyDigest ? new Uint8Array(0) : undefined;
   }
 

@@ -1,6 +1,7 @@
 /** Everything that was taken in -> conversations, turns, ledger and verdicts. */
 import { by } from "../../core/order.js";
 import type { Words } from "../../core/printable.js";
+import { Recent } from "../../core/recent.js";
 import { isKnown } from "../../core/time.js";
 import type { Conversation } from "../../model/conversation.js";
 import type { DialectResult } from "../../model/dialect.js";
@@ -12,7 +13,6 @@ import { count, plural } from "./format.js";
 import type { Intake } from "./intake.js";
 import { Blobs } from "./ledger.js";
 import type { LiveSteps } from "./live.js";
-import { Recent } from "./recent.js";
 import { reportEpoch } from "./reporting.js";
 import type { RequestLog } from "./request-log.js";
 import { CursorTurn, type TurnServices, ViewCache } from "./turn.js";

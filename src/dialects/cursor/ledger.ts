@@ -3,6 +3,7 @@
 import { type Bytes, utf8 } from "../../core/bytes.js";
 import { Float64List, Int32List } from "../../core/number-list.js";
 import { type Printable, Sensitive } from "../../core/printable.js";
+import { Recent } from "../../core/recent.js";
 import type { BlobLedger, BlobNode, BlobRow, BlobTotals, Turn } from "../../model/conversation.js";
 import type { ProtoMessage } from "../../model/schema.js";
 import { type BlobGraph, type Edge, isBlobId } from "./blob-graph.js";
@@ -11,7 +12,6 @@ import { emptyDigest } from "./contents.js";
 import { sub } from "./fields.js";
 import type { RunFacts } from "./model.js";
 import { Names } from "./names.js";
-import { Recent } from "./recent.js";
 import { type Reference, refers } from "./references.js";
 import { type Origin, Referrers } from "./referrers.js";
 import { sensitivity } from "./sensitivity.js";

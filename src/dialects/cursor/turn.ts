@@ -1,6 +1,7 @@
 /** One request id and epoch as a turn. Large parts are worked out when they are asked for and kept for the last few turns only. */
 import type { Place } from "../../core/place.js";
 import type { Printable, Words } from "../../core/printable.js";
+import type { Recent } from "../../core/recent.js";
 import { exactly, isExact, isKnown, unknownWhen, type When } from "../../core/time.js";
 import type { Loss, OpenItem, Outcome, Step, Turn, TurnError, Usage } from "../../model/conversation.js";
 import type { ProtoMessage } from "../../model/schema.js";
@@ -11,7 +12,6 @@ import type { Checkpoint, DownItem, RunFacts, UpItem } from "./model.js";
 import { openItems } from "./open-items.js";
 import { type Ending, endingOf, lossOf, recoveredOf } from "./outcome.js";
 import { type Pairs, pairUp } from "./pairs.js";
-import type { Recent } from "./recent.js";
 import type { ClientFacts, DownCall } from "./request-log.js";
 import { type Reading, stateOfCheckpoint } from "./server-message.js";
 import { stepsOf } from "./steps.js";

@@ -1,5 +1,4 @@
 /** Checkpoints (protocols/cursor.md 5, C): one run's states grow, are closed over blobs, and were acknowledged before they were published. */
-import { noBytes } from "../../../core/bytes.js";
 import { isExact, isKnown } from "../../../core/time.js";
 import { emptyDigest } from "../contents.js";
 import { deep } from "../fields.js";
@@ -112,7 +111,7 @@ function jsonFault(turn: CursorTurn, id: string): string {
   const { blobs } = turn.services;
   const isParsed = (blobs.graph.size(id) ?? 0) <= parsedJsonBytes;
   const message = isParsed ? openMessage(turn, id) : undefined;
-  const braces = message?.hasBraces ?? hasBraces(blobs.content(id) ?? noBytes);
+  const braces = message?.hasBraces ?? hasBraces(blobs.graph, id);
   if (!braces) return "it does not start with { and end with }";
   return message?.isJson === false ? "it does not parse" : "";
 }

@@ -1,6 +1,7 @@
 /** Model messages kept as JSON blobs: read back and parsed once for all the rules of a turn. */
 import type { Bytes } from "../../../core/bytes.js";
-import { Recent } from "../recent.js";
+import { Recent } from "../../../core/recent.js";
+import type { BlobGraph } from "../blob-graph.js";
 import type { CursorTurn } from "../turn.js";
 
 export interface OpenedMessage {
@@ -26,14 +27,17 @@ const lossy = new TextDecoder();
 export function openMessage(turn: CursorTurn, id: string): OpenedMessage | undefined {
   const known = byTurn.get(turn) ?? byTurn.set(turn, new Map());
   if (known.has(id)) return known.get(id);
-  const bytes = turn.services.blobs.content(id);
-  const message = bytes === undefined || bytes.length > parsedBytes ? undefined : opened(bytes);
+  const { graph } = turn.services.blobs;
+  const bytes = (graph.size(id) ?? 0) > parsedBytes ? undefined : graph.content(id);
+  const message = bytes === undefined ? undefined : opened(bytes);
   known.set(id, message);
   return message;
 }
 
-export function hasBraces(bytes: Bytes): boolean {
-  return bytes[0] === 0x7b && bytes.at(-1) === 0x7d;
+/** Looks at the ends only: the attachments of a conversation are most of its bytes. */
+export function hasBraces(graph: BlobGraph, id: string): boolean {
+  const size = graph.size(id) ?? 0;
+  return size > 0 && graph.content(id, 0, 1)?.[0] === 0x7b && graph.content(id, size - 1, size)?.[0] === 0x7d;
 }
 
 function opened(bytes: Bytes): OpenedMessage {
@@ -43,7 +47,7 @@ function opened(bytes: Bytes): OpenedMessage {
     typeof found === "object" && found !== null ? (found as { role?: unknown; content?: unknown }) : {};
   const parts = Array.isArray(content) ? (content as ({ toolCallId?: unknown } | null)[]) : [];
   return {
-    hasBraces: hasBraces(bytes),
+    hasBraces: bytes[0] === 0x7b && bytes.at(-1) === 0x7d,
     isJson: value !== undefined,
     parses: found !== undefined && found !== null,
     role: typeof role === "string" ? role : "",

@@ -1,10 +1,10 @@
 /** Conversation states for the rules about checkpoints: references, comparison, and what a run's own blobs hold. */
 import { equalBytes, hex } from "../../../core/bytes.js";
+import { Recent } from "../../../core/recent.js";
 import type { ProtoMessage, ProtoValue } from "../../../model/schema.js";
 import { isBlobId } from "../blob-graph.js";
 import { isMessage, listOf, sub } from "../fields.js";
 import type { Checkpoint } from "../model.js";
-import { Recent } from "../recent.js";
 import type { CursorTurn } from "../turn.js";
 import { STATE, TURN } from "../types.js";
 

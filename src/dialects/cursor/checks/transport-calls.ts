@@ -1,7 +1,8 @@
 /** Transport (protocols/cursor.md 5, T): methods, types, ids and the messages inside the frames. */
+
+import { Recent } from "../../../core/recent.js";
 import { count, plural } from "../format.js";
 import type { AppendFacts, UpItem } from "../model.js";
-import { Recent } from "../recent.js";
 import type { FrameNote } from "../stream-faults.js";
 import type { CursorTurn } from "../turn.js";
 import { examples, isMangled, type Judgement, noDownlink } from "./rule.js";

@@ -1,4 +1,4 @@
-/** The last few results by key: the rules of one turn ask for the same things again and again. First in, first out. */
+/** The last few results by key, first in, first out: what is looked at together is asked for again and again. */
 export class Recent<K, V> {
   private readonly known = new Map<K, V>();
 
