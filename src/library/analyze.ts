@@ -38,8 +38,8 @@ export interface AnalyzeOptions {
 }
 
 /**
- * Several captures are one talk, merged by time. `close()` of the result frees blob bodies that went to a temporary file because they
- * are more than `limits.conversationBytes`; the end of the process does too.
+ * Several captures are one talk, merged by time. `close()` of the result frees blob bodies and messages that went to temporary files
+ * because they are more than `limits.conversationBytes`; the end of the process does too.
  *
  * Throws CursorWireError: `usage.*` for options that do not fit, `input.*` for a key log that cannot be read and where no input at all
  * could be; those that could not are otherwise listed as `unreadable`. Damage inside a capture never throws: it is in `diagnostics`.

@@ -358,6 +358,22 @@ describe("characters to bytes", () => {
     );
   });
 
+  it("property: long runs of ASCII between escapes and other characters, which are copied", () => {
+    const run = fc
+      .constantFrom(0, 1, 500, 1023, 1024, 1025, 2047, 2048, 2049, 5000)
+      .map((length) => "0a".repeat(length / 2));
+    const odd = fc.constantFrom("\n", '"', "\\", "\u00e9", "\u00ff", "\u0080", "x", "");
+    fc.assert(
+      fc.property(fc.array(fc.tuple(odd, run), { maxLength: 12 }), (list) => {
+        const text = list.flat().join("");
+        fc.pre(text !== "");
+        const read = bytePerCharacter(asCut(text))!;
+        expect(Buffer.concat(read.pieces).equals(Buffer.from(text, "latin1"))).toBe(true);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it("property: dense texts, which a table reads, cut anywhere", () => {
     const high = fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 600, maxLength: 900 });
     const style = fc.constantFrom("latin1", "windows-1252", "upper", "\\u20ac");
