@@ -33,6 +33,8 @@ const noEdges: readonly Edge[] = Object.freeze([]);
 /** Decoded blobs that are kept for the next rule: how many of a type, and up to which size. */
 const keptBlobs = 64;
 const keptBytes = 16_384;
+/** References of a blob that are remembered with it. */
+const keptEdges = 256;
 
 export function isBlobId(id: string): boolean {
   return id.length === 64;
@@ -124,7 +126,7 @@ export class BlobGraph {
       this.problems_.set(id, { id, type, fault: `${fault.what} at byte ${fault.offset}` });
     }
     const edges = this.collect(type, decoded.value);
-    return bytes.length <= keptBytes ? below.set(id, edges.length === 0 ? noEdges : edges) : edges;
+    return edges.length <= keptEdges ? below.set(id, edges.length === 0 ? noEdges : edges) : edges;
   }
 
   /** Blobs that do not decode as what their referrer says, among those walked so far. */
