@@ -67,7 +67,15 @@ function factsOf(builder: TurnBuilder): readonly Words[] {
   if (asks.length > 0)
     facts.push([`${asks.length} asked of the user, ${asks.filter((ask) => ask.answered).length} answered`]);
   if (builder.parentRequestId !== null) facts.push([`subagent of ${builder.parentRequestId}`]);
+  if (isUnheard(builder))
+    facts.push(["its text is not in the capture: deltas are not sent again to a client that was away"]);
   return facts;
+}
+
+/** The model wrote, the turn is complete, and no delta came: its events were replayed (protocols/kimi.md 3.4: deltas are not). */
+function isUnheard(builder: TurnBuilder): boolean {
+  const wrote = (builder.usage?.outputTokens ?? 0) > 0 && builder.outcome() === "completed";
+  return wrote && builder.fullText("text") === "" && builder.fullText("thinking") === "";
 }
 
 const time = (when: Turn["start"]) => ({

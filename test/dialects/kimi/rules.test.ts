@@ -50,6 +50,16 @@ describe("the good talk", () => {
     expect(turns[1]?.parentRequestId).toBe("main/0");
   });
 
+  test("says of a replayed turn that its text was streamed while nobody listened", () => {
+    const talk = goodTalk();
+    const told = (turns: Analysis["turns"]) =>
+      turns.map((turn) => turn.facts.flat().join(" ").includes("its text is not in"));
+    expect(told(analyze(talk).turns)).toEqual([false, false, false]);
+    for (const socket of talk.sockets)
+      socket.frames = socket.frames.filter(({ value }) => !/^(assistant|thinking)\.delta$/.test(value?.type));
+    expect(told(analyze(talk).turns)).toEqual([true, true, true]);
+  });
+
   test("tells the turn of a stdio log", () => {
     const [turn] = analyze(goodTalk(), true).turns;
     expect([turn?.conversationId, turn?.outcome, turn?.text, turn?.thinking]).toEqual([
