@@ -50,6 +50,7 @@ export type {
   BlobLedger,
   BlobNode,
   BlobRow,
+  BlobTotals,
   Conversation,
   Loss,
   OpenItem,
