@@ -21,7 +21,8 @@ export interface Sight {
 export interface Dialect {
   readonly name: string;
   /**
-   * 0: not mine. 1..99: perhaps; asked again as more is seen, the highest score wins when both heads or first bytes are there.
+   * 0: not mine. 1: too early to say, and no claim. 2..99: perhaps; asked again as more is seen, the highest score wins when both heads
+   * or first bytes are there.
    * 100: mine for certain, decided at once. Ties: the earlier row of the table.
    */
   recognise(sight: Sight): number;

@@ -11,6 +11,8 @@ import type { BodySummary, ExchangeRow } from "../model/report.js";
 import { looksLike, unclaimedFraming } from "./looks.js";
 import type { RouterContext } from "./router.js";
 
+/** A score that only asks to be asked again: an exchange that never says more is nobody's. */
+const tooEarly = 1;
 /** Bytes of prefix a dialect sees, and bytes held back at the most before the best score so far decides. */
 const prefixBytes = 4096;
 const heldBytesLimit = 1024 * 1024;
@@ -130,7 +132,7 @@ export class Route {
         bestScore = score;
       }
     }
-    if (bestScore >= 100 || this.seenEnough(bestScore)) this.decide(best);
+    if (bestScore >= 100 || this.seenEnough(bestScore)) this.decide(bestScore > tooEarly ? best : null);
   }
 
   private seenEnough(bestScore: number): boolean {

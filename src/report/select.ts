@@ -103,7 +103,7 @@ function selectBlobs(ledger: BlobLedger, turns: readonly Turn[], index: Readonly
   });
   return {
     rows,
-    totals: () => ledger.totals(turns),
+    totals: (some = turns) => ledger.totals(some),
     content: (id) => ledger.content(id),
     decoded: (id) => ledger.decoded(id),
     trees: () => ledger.trees().filter((tree) => turns.includes(tree.turn)),

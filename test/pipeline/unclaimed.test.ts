@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { pcap } from "../../fixtures/net/make/packets.mjs";
+import { onEthernet, packet, syn, synAck } from "../../fixtures/net/make/talk.mjs";
 import { cursorWire } from "../cli/run.js";
 
 const folder = mkdtempSync(join(tmpdir(), "cursor-wire-unclaimed-"));
@@ -126,5 +128,49 @@ describe("messages nobody claims", () => {
     );
     expect(out).toContain("unavailable");
     expect(out).not.toContain("try again");
+  });
+});
+
+describe("what no dialect has seen enough of is nobody's", () => {
+  const rpc = (value: object) => `${JSON.stringify({ jsonrpc: "2.0", ...value })}\n`;
+  const begin = [syn(), synAck(), packet("c", 0, "")];
+  const post = "POST /servlets/x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 9\r\n\r\n";
+  const socket = "GET /live HTTP/1.1\r\nHost: a.test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+  const switched = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+  const login = rpc({ id: 1, method: "login", params: { login: "an-invented-wallet" } });
+  const job = rpc({ id: null, method: "job", params: { blob: "0f".repeat(40) } });
+  const hello = rpc({ id: 1, method: "initialize", params: { protocolVersion: 1 } });
+  const welcome = rpc({ id: 1, result: { protocolVersion: 1, agentCapabilities: {} } });
+
+  it.each([
+    [
+      "a connection of which no byte was captured",
+      [...begin, packet("c", 40, "x"), packet("s", 0, "", { acked: 41 })],
+      0,
+    ],
+    [
+      "a request without its body and its answer",
+      [...begin, packet("c", 0, post), packet("s", 0, "", { flags: "R" })],
+      0,
+    ],
+    [
+      "a WebSocket without a frame",
+      [...begin, packet("c", 0, socket), packet("s", 0, switched, { acked: socket.length })],
+      0,
+    ],
+    [
+      "another protocol that is JSON-RPC",
+      [...begin, packet("c", 0, login), packet("s", 0, job, { acked: login.length })],
+      0,
+    ],
+    ["but not the agent's", [...begin, packet("c", 0, hello), packet("s", 0, welcome, { acked: hello.length })], 1],
+  ])("%s", async (_name, packets, claimed) => {
+    const file = join(folder, "odd.pcap");
+    writeFileSync(file, pcap(onEthernet(packets)));
+    const { out } = await cursorWire(["flows", file, "--format", "json"]);
+    const { flows } = JSON.parse(out) as { flows: { exchanges: { dialect: string | null }[] }[] };
+    const dialects = flows.flatMap((flow) => flow.exchanges.map(({ dialect }) => dialect));
+    expect(dialects.length).toBe(1);
+    expect(dialects.filter((dialect) => dialect !== null).length).toBe(claimed);
   });
 });

@@ -21,10 +21,19 @@ export function recogniseKimi(sight: Sight): number {
 }
 
 /** JSON-RPC 2.0 in a raw stream or a log: the first line each way names it. */
-function jsonRpcScore(sight: Sight): number {
-  const seen = [sight.up, sight.down].filter((bytes) => bytes.length > 0);
-  if (seen.length === 0) return 1;
-  return seen.some(isJsonRpc) ? 90 : 0;
+function jsonRpcScore({ exchange, up, down }: Sight): number {
+  if (!isJsonRpc(up) && !isJsonRpc(down)) return 0;
+  // Miners, wallets and editors speak JSON-RPC over TCP, too; a log was given on purpose.
+  if (exchange.kind === "lines") return 90;
+  const methods = [...methodsOf(up), ...methodsOf(down)];
+  return methods.length === 0 || methods.some((method) => acpMethod.test(method)) ? 90 : 0;
+}
+
+/** Methods of the Agent Client Protocol; those with an underscore are its extensions. */
+const acpMethod = /^(?:initialize$|authenticate$|logout$|session\/|fs\/|terminal\/|_)/;
+
+function methodsOf(bytes: Bytes): string[] {
+  return [...utf8(bytes.subarray(0, 4096)).matchAll(/"method"\s*:\s*"([^"\\]*)"/g)].map((match) => match[1]!);
 }
 
 function httpRpcScore(sight: Sight): number {
