@@ -145,7 +145,7 @@ describe("what no dialect has seen enough of is nobody's", () => {
   it.each([
     [
       "a connection of which no byte was captured",
-      [...begin, packet("c", 40, "x"), packet("s", 0, "", { acked: 41 })],
+      [...begin, packet("c", 40, "", { flags: "FA" }), packet("s", 0, "", { acked: 41 })],
       0,
     ],
     [
