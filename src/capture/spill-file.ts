@@ -3,6 +3,7 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Bytes } from "../core/bytes.js";
+import { CursorWireError } from "../core/errors.js";
 
 /** Short bodies wait until there is something to write. */
 const waitingBytes = 256 * 1024;
@@ -51,8 +52,11 @@ export class SpillFile {
   private readonly onExit = (): void => this.close();
 
   private create(): { readonly fd: number; readonly folder: string } {
-    const folder = mkdtempSync(join(tmpdir(), "cursor-wire-"));
-    const file = { fd: openSync(join(folder, "blobs"), "wx+", 0o600), folder };
+    const file = needed(() => {
+      const folder = mkdtempSync(join(tmpdir(), "cursor-wire-"));
+      return { fd: openSync(join(folder, "blobs"), "wx+", 0o600), folder };
+    });
+    const { folder } = file;
     // The name goes at once where that is allowed: no signal and no crash can leave the file behind then, and while a capture is
     // read no handler of a signal would run. Elsewhere it goes with the process.
     try {
@@ -70,8 +74,24 @@ export class SpillFile {
   }
 
   private write(bytes: Bytes, offset: number): void {
-    let at = 0;
-    while (this.open !== undefined && at < bytes.length)
-      at += writeSync(this.open.fd, bytes, at, bytes.length - at, offset + at);
+    const fd = this.open?.fd;
+    if (fd === undefined) return;
+    needed(() => {
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, offset + at);
+    });
+  }
+}
+
+/** The folder for temporary files is missing, closed or full: nothing in the capture, and nothing that can be gone on without. */
+function needed<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new CursorWireError(
+      "input.temporary-file",
+      `cannot write a temporary file in ${tmpdir()} (${code ?? String(cause)}): set TMPDIR to a folder with room, or raise --limit conversationBytes=SIZE`,
+      { cause },
+    );
   }
 }

@@ -1,6 +1,9 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SpillStore } from "../../src/capture/spill.js";
+import { CursorWireError } from "../../src/core/errors.js";
 
 const body = (size: number, fill: number): Uint8Array => new Uint8Array(size).fill(fill);
 
@@ -21,6 +24,23 @@ describe("SpillStore", () => {
     const handle = store.put(bytes);
     bytes.fill(0);
     expect([...store.get(handle)]).toEqual(Array(20).fill(7));
+  });
+
+  it("without a folder for temporary files says what to do", () => {
+    const before = process.env.TMPDIR;
+    process.env.TMPDIR = join(tmpdir(), "cursor-wire-no-such-folder");
+    try {
+      const store = new SpillStore(10);
+      expect(() => store.put(body(20, 1))).toThrow(
+        /cannot write a temporary file in .*no-such-folder \(ENOENT\): set TMPDIR/,
+      );
+      expect(() => store.put(body(20, 1))).toThrow(CursorWireError);
+      expect(store.get(store.put(body(5, 1))).length).toBe(5);
+      store.close();
+    } finally {
+      if (before === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = before;
+    }
   });
 
   it("knows nothing of other handles", () => {
