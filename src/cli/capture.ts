@@ -13,8 +13,8 @@ import type { Redactor } from "../report/redact.js";
 import type { Call } from "./call.js";
 import { prepareFor } from "./heap.js";
 import { type Options, parseRaw } from "./options.js";
-import { reason } from "./output.js";
 import { progressBar } from "./progress.js";
+import { reason } from "./reason.js";
 
 export interface Wants {
   readonly hashes?: boolean;

@@ -1,6 +1,8 @@
 /** The process as the commands see it. Tests hand in another one. */
 import { writeSync } from "node:fs";
 import { isatty } from "node:tty";
+import { CursorWireError } from "../core/errors.js";
+import { reason } from "./reason.js";
 
 export interface Io {
   /** Writes to standard output; false once nobody reads it any more. */
@@ -22,8 +24,8 @@ export function processIo(): Io {
   const outTty = isatty(1);
   const size = outTty ? process.stdout : undefined;
   return {
-    out: (data) => writeAll(1, data),
-    err: (text) => void writeAll(2, text),
+    out: (data) => writeAll(1, data, "standard output"),
+    err: tell,
     outTty,
     errTty: isatty(2),
     columns: size?.columns,
@@ -34,8 +36,18 @@ export function processIo(): Io {
   };
 }
 
-/** Writes everything, waiting where a pipe is full. False where the reader is gone, which is not an error (`| head`). */
-export function writeAll(fd: number, data: string | Uint8Array): boolean {
+/** Standard error is where faults are told: where it cannot be written, there is nobody to tell. */
+function tell(text: string): void {
+  try {
+    writeAll(2, text, "standard error");
+  } catch {}
+}
+
+/**
+ * Writes everything, waiting where a pipe is full. False where the reader is gone, which is not an error (`| head`).
+ * Throws CursorWireError `usage.output`; `name` is for its message.
+ */
+export function writeAll(fd: number, data: string | Uint8Array, name: string): boolean {
   const bytes = typeof data === "string" ? Buffer.from(data, "utf8") : data;
   let at = 0;
   while (at < bytes.length) {
@@ -44,7 +56,8 @@ export function writeAll(fd: number, data: string | Uint8Array): boolean {
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       if (code === "EPIPE" || code === "ECONNRESET") return false;
-      if (code !== "EAGAIN") throw error;
+      if (code !== "EAGAIN")
+        throw new CursorWireError("usage.output", `cannot write ${name}: ${reason(error)}`, { cause: error });
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
   }

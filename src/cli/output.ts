@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { CursorWireError } from "../core/errors.js";
 import type { Redactor } from "../report/redact.js";
 import { type Io, writeAll } from "./io.js";
+import { reason } from "./reason.js";
 
 const flushChars = 64 * 1024;
 
@@ -37,23 +38,10 @@ export function openOutput(io: Io, file: string | undefined, redactor: Redactor,
     throw new CursorWireError("usage.output", `cannot write ${file}: ${reason(error)}`, { cause: error });
   }
   return new Sink(
-    (data) => writeAll(fd, data),
+    (data) => writeAll(fd, data, file),
     redactor,
     () => closeSync(fd),
   );
-}
-
-export function reason(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code;
-  const texts: Readonly<Record<string, string>> = {
-    ENOENT: "no such file or directory",
-    EACCES: "permission denied",
-    EISDIR: "it is a directory",
-    ENOTDIR: "a part of the path is no directory",
-    ENOSPC: "no space left on the device",
-    EROFS: "the file system is read-only",
-  };
-  return texts[code ?? ""] ?? code ?? String(error);
 }
 
 function sameFile(a: string, b: string): boolean {

@@ -9,8 +9,12 @@ export function version(): string {
 
 export async function start(argv: readonly string[]): Promise<void> {
   if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
-    writeSync(1, `${version()}\n`);
-    return;
+    try {
+      writeSync(1, `${version()}\n`);
+      return;
+    } catch {
+      // Where it cannot be written, the long way says why.
+    }
   }
   const { keepHeapSmall } = await import("./heap.js");
   keepHeapSmall();

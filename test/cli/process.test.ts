@@ -1,6 +1,6 @@
 /** The built command as a process of its own: what only the real world shows. Needs `npm run build`. */
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { requireBuilt } from "../docs/built.js";
 
@@ -54,5 +54,40 @@ describe("the built command", () => {
     child.stdout.once("data", () => child.stdout.destroy());
     const code = await new Promise((resolve) => child.on("close", resolve));
     expect([code, err]).toEqual([0, ""]);
+  });
+});
+
+describe.skipIf(!existsSync("/dev/full"))("where nothing can be written any more", () => {
+  const full = (args: readonly string[], stderr: "pipe" | number = "pipe") => {
+    const out = openSync("/dev/full", "w");
+    try {
+      return spawnSync(process.execPath, [bin, ...args], { stdio: ["ignore", out, stderr], encoding: "utf8" });
+    } finally {
+      closeSync(out);
+    }
+  };
+
+  it.each([
+    [["--version"]],
+    [["--help"]],
+    [["analyze", har]],
+    [["frames", har]],
+    [["analyze", har, "-o", "/dev/full"]],
+  ])("%j is one sentence", (args) => {
+    const ran = full(args);
+    expect(ran.stderr).toMatch(
+      /^cursor-wire: cannot write (standard output|\/dev\/full): no space left on the device\n$/,
+    );
+    expect(ran.status).toBe(2);
+  });
+
+  it("a full standard error changes nothing", () => {
+    const err = openSync("/dev/full", "w");
+    const ran = spawnSync(process.execPath, [bin, "analyze", har], {
+      stdio: ["ignore", "pipe", err],
+      encoding: "utf8",
+    });
+    closeSync(err);
+    expect([ran.status, ran.stdout.length > 100]).toEqual([0, true]);
   });
 });

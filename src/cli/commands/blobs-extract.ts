@@ -10,7 +10,7 @@ import type { BlobLedger } from "../../model/conversation.js";
 import { terminal } from "../../report/escape.js";
 import { many } from "../../report/numbers.js";
 import { type Call, exitCodes } from "../call.js";
-import { reason } from "../output.js";
+import { reason } from "../reason.js";
 
 export function extractBlobs(call: Call, ledger: BlobLedger, folder: string): number {
   const { io, options } = call;

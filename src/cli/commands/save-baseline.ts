@@ -6,7 +6,7 @@ import { CursorWireError } from "../../core/errors.js";
 import type { Finding } from "../../model/check.js";
 import { many } from "../../report/numbers.js";
 import type { Call } from "../call.js";
-import { reason } from "../output.js";
+import { reason } from "../reason.js";
 
 export function saveBaseline(call: Call, path: string, findings: readonly Finding[]): void {
   try {
