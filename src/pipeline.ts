@@ -7,7 +7,7 @@ import { type KeyLog, keyLog } from "./capture/keylog.js";
 import { keyLogFile } from "./capture/keylog-file.js";
 import { readRaw } from "./capture/raw.js";
 import { SpillStore } from "./capture/spill.js";
-import { type CheckOptions, catalogue, defaultCheckOptions, runChecks } from "./check/index.js";
+import { type CheckFacts, type CheckOptions, catalogue, defaultCheckOptions, runChecks } from "./check/index.js";
 import type { Bytes } from "./core/bytes.js";
 import { DiagnosticLog, type Note } from "./core/diagnostic.js";
 import { CursorWireError } from "./core/errors.js";
@@ -207,11 +207,12 @@ class Pipeline {
     exchanges.giveBack(givenBack);
     let list: Analysis["exchanges"] | undefined;
     const rules = catalogue(dialects.flatMap((dialect): Analysis["rules"] => dialect.rules));
-    const checked = runChecks(results, turns, this.options.checks ?? defaultCheckOptions, {
+    const facts: CheckFacts = {
       claimed: exchanges.claimed(),
-      eachExchange: (which) => exchanges.each(which),
+      eachExchange: (which) => exchanges.each(which ?? (() => true)),
       rules,
-    });
+    };
+    const checked = runChecks(results, turns, this.options.checks ?? defaultCheckOptions, facts);
     const spill = this.spill;
     return {
       inputs,
@@ -232,12 +233,10 @@ class Pipeline {
         list ??= [...exchanges];
         return list;
       },
-      eachExchange: (which) => exchanges.each(which ?? (() => true)),
-      claimed: exchanges.claimed(),
+      ...facts,
       findings: checked.findings,
       notCheckable: checked.notCheckable,
       held: checked.held,
-      rules,
       diagnostics: this.log.list(),
       unreadable: read.unreadable,
       close: () => spill.close(),

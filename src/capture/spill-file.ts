@@ -2,7 +2,7 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Bytes } from "../core/bytes.js";
+import { type Bytes, noBytes } from "../core/bytes.js";
 import { CursorWireError } from "../core/errors.js";
 
 /** Short bodies wait until there is something to write. */
@@ -10,7 +10,7 @@ const waitingBytes = 256 * 1024;
 
 export class SpillFile {
   private open: { readonly fd: number; readonly folder: string } | undefined;
-  private readonly waiting = new Uint8Array(waitingBytes);
+  private waiting = noBytes;
   private waits = 0;
   /** Bytes so far; the last of them wait to be written. */
   length = 0;
@@ -57,6 +57,7 @@ export class SpillFile {
       return { fd: openSync(join(folder, "blobs"), "wx+", 0o600), folder };
     });
     const { folder } = file;
+    this.waiting = new Uint8Array(waitingBytes);
     // The name goes at once where that is allowed: no signal and no crash can leave the file behind then, and while a capture is
     // read no handler of a signal would run. Elsewhere it goes with the process.
     try {

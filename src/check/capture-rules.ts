@@ -4,9 +4,7 @@ import { Place } from "../core/place.js";
 import { isExact, isKnown, millisBetween } from "../core/time.js";
 import type { Rule, Verdict } from "../model/check.js";
 import type { Step, Turn } from "../model/conversation.js";
-import type { ExchangeFacts, ExchangeRow } from "../model/report.js";
-
-type EachExchange = (which: (facts: ExchangeFacts) => boolean) => Iterable<ExchangeRow>;
+import type { Analysis, ExchangeFacts } from "../model/report.js";
 
 const source = "any dialect; no protocol page";
 
@@ -62,7 +60,7 @@ export const captureRules: readonly Rule[] = [noTurnRule, serverErrorRule, silen
 const silenceMs = 60_000;
 
 export function* captureVerdicts(
-  eachExchange: EachExchange,
+  eachExchange: Analysis["eachExchange"],
   turns: readonly Turn[],
   wanted: (id: string) => boolean,
 ): Generator<Verdict> {
@@ -70,16 +68,16 @@ export function* captureVerdicts(
   if (wanted(silenceRule.id)) for (const turn of turns) yield* silences(turn);
 }
 
-function* serverErrors(eachExchange: EachExchange): Generator<Verdict> {
-  let judged = 0;
-  let broken = 0;
+function* serverErrors(eachExchange: Analysis["eachExchange"]): Generator<Verdict> {
+  let isJudged = false;
+  let isWhole = true;
   const isBroken = ({ dialect, status }: ExchangeFacts) => {
     if (dialect === null || status === null) return false;
-    judged++;
+    isJudged = true;
     return status >= 500 && status <= 599;
   };
   for (const row of eachExchange(isBroken)) {
-    broken++;
+    isWhole = false;
     const path = (row.request?.path ?? "").split("?")[0]!;
     yield {
       rule: serverErrorRule.id,
@@ -91,7 +89,7 @@ function* serverErrors(eachExchange: EachExchange): Generator<Verdict> {
       subject: `${row.dialect} ${path} ${row.status}`,
     };
   }
-  if (judged > 0 && broken === 0) yield { rule: serverErrorRule.id, verdict: "holds", turn: null };
+  if (isJudged && isWhole) yield { rule: serverErrorRule.id, verdict: "holds", turn: null };
 }
 
 function* silences(turn: Turn): Generator<Verdict> {

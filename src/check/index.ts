@@ -2,7 +2,7 @@
 import { type Rule, report } from "../model/check.js";
 import type { Turn } from "../model/conversation.js";
 import type { DialectResult } from "../model/dialect.js";
-import type { ExchangeFacts, ExchangeRow } from "../model/report.js";
+import type { Analysis } from "../model/report.js";
 import { captureRules, captureVerdicts } from "./capture-rules.js";
 import { type Levels, noLevels } from "./levels.js";
 import { type Checked, Verdicts } from "./verdict.js";
@@ -14,12 +14,7 @@ export interface CheckOptions {
 export const defaultCheckOptions: CheckOptions = Object.freeze({ levels: noLevels });
 
 /** What the generic rules look at, and the catalogue of the dialects. */
-export interface CheckFacts {
-  /** How many exchanges each dialect claimed. */
-  readonly claimed: ReadonlyMap<string | null, number>;
-  eachExchange(which: (facts: ExchangeFacts) => boolean): Iterable<ExchangeRow>;
-  readonly rules: readonly Rule[];
-}
+export type CheckFacts = Pick<Analysis, "claimed" | "eachExchange" | "rules">;
 
 /** The whole catalogue: the generic rules behind those of the dialects. */
 export function catalogue(dialectRules: readonly Rule[]): readonly Rule[] {

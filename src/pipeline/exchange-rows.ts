@@ -28,10 +28,13 @@ export class ExchangeRows implements Iterable<ExchangeRow> {
   private readonly sharedIds = new Map<string, number>();
   private readonly heads = new Map<RequestHead | null, number>();
   private order: Int32Array | null = null;
-  length = 0;
+
+  get length(): number {
+    return this.numbers.length / width;
+  }
 
   push(row: ExchangeRow): void {
-    const n = this.length++;
+    const n = this.length;
     this.order = null;
     const { id, flow, messages, up, down, opened, place } = row;
     const facts = this.share(row, place.input);
@@ -59,11 +62,15 @@ export class ExchangeRows implements Iterable<ExchangeRow> {
     return this.each(() => true);
   }
 
-  /** Rows whose facts `which` takes; it is asked once for all rows that share them. */
+  /** Rows whose facts `which` takes; it is asked once for all rows that share them, and never for facts that no row has any more. */
   *each(which: (facts: ExchangeFacts) => boolean): Generator<ExchangeRow> {
     this.order ??= this.sorted();
-    const taken = this.shared.map((facts) => which(facts));
-    for (const n of this.order) if (taken[this.numbers.at(n * width)]) yield this.row(n);
+    const taken: (boolean | undefined)[] = [];
+    for (const n of this.order) {
+      const facts = this.numbers.at(n * width);
+      taken[facts] ??= which(this.shared[facts]!);
+      if (taken[facts]) yield this.row(n);
+    }
   }
 
   /** How many exchanges each dialect claimed; null: those that nobody did. */

@@ -58,10 +58,10 @@ describe("the built command", () => {
 });
 
 describe.skipIf(!existsSync("/dev/full"))("where nothing can be written any more", () => {
-  const full = (args: readonly string[], stderr: "pipe" | number = "pipe") => {
+  const full = (args: readonly string[]) => {
     const out = openSync("/dev/full", "w");
     try {
-      return spawnSync(process.execPath, [bin, ...args], { stdio: ["ignore", out, stderr], encoding: "utf8" });
+      return spawnSync(process.execPath, [bin, ...args], { stdio: ["ignore", out, "pipe"], encoding: "utf8" });
     } finally {
       closeSync(out);
     }
@@ -81,13 +81,10 @@ describe.skipIf(!existsSync("/dev/full"))("where nothing can be written any more
     expect(ran.status).toBe(2);
   });
 
-  it("a full standard error changes nothing", () => {
+  it("a full standard error does not change how it ends", () => {
     const err = openSync("/dev/full", "w");
-    const ran = spawnSync(process.execPath, [bin, "analyze", har], {
-      stdio: ["ignore", "pipe", err],
-      encoding: "utf8",
-    });
+    const ran = spawnSync(process.execPath, [bin, "analyze", "no-such.har"], { stdio: ["ignore", "pipe", err] });
     closeSync(err);
-    expect([ran.status, ran.stdout.length > 100]).toEqual([0, true]);
+    expect(ran.status).toBe(3);
   });
 });

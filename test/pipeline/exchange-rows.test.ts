@@ -72,5 +72,10 @@ describe("rows of exchanges", () => {
     rows.push(row(1));
     rows.giveBack(new Set([1]));
     expect([...rows].map(({ dialect }) => dialect)).toEqual(["cursor", null]);
+    // Facts that no row has any more are not asked about.
+    rows.giveBack(new Set([0]));
+    const asked: (string | null)[] = [];
+    for (const _ of rows.each(({ dialect }) => asked.push(dialect) > 0));
+    expect(asked).toEqual([null]);
   });
 });

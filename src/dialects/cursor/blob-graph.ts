@@ -68,20 +68,19 @@ export class BlobGraph {
   }
 
   size(id: string): number | undefined {
-    const { contents } = this.reading;
-    const own = contents.size(id);
-    if (own !== undefined) return own;
-    const digest = this.claimed.get(id);
-    return digest === undefined ? undefined : contents.size(digest);
+    return this.ofContent(id, (digest) => this.reading.contents.size(digest));
   }
 
   /** Bytes `from` to `to`; all by default. */
   content(id: string, from?: number, to?: number): Bytes | undefined {
-    const { contents } = this.reading;
-    const own = contents.get(id, from, to);
-    if (own !== undefined) return own;
-    const digest = this.claimed.get(id);
-    return digest === undefined ? undefined : contents.get(digest, from, to);
+    return this.ofContent(id, (digest) => this.reading.contents.get(digest, from, to));
+  }
+
+  /** What is known by the id itself, else by the digest it was claimed for. */
+  private ofContent<T>(id: string, ask: (digest: string) => T | undefined): T | undefined {
+    const own = ask(id);
+    const digest = own === undefined ? this.claimed.get(id) : undefined;
+    return digest === undefined ? own : ask(digest);
   }
 
   /** The blob decoded as a message of this type; undefined where it was never supplied or the type is none. */

@@ -1,5 +1,4 @@
 /** Blob bodies by their own SHA-256: each distinct content is kept once, whoever sent it and under whatever id. */
-
 import { hash } from "node:crypto";
 import type { Bytes } from "../../core/bytes.js";
 import { Int32List } from "../../core/number-list.js";

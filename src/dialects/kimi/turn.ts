@@ -72,10 +72,10 @@ function factsOf(builder: TurnBuilder): readonly Words[] {
   return facts;
 }
 
-/** The model wrote, the turn is complete, and no delta came: its events were replayed (protocols/kimi.md 3.4: deltas are not). */
+/** The model wrote, nothing was lost, and no delta came: the events were replayed (protocols/kimi.md 3.4: deltas are not). */
 function isUnheard(builder: TurnBuilder): boolean {
   const wrote = (builder.usage?.outputTokens ?? 0) > 0 && builder.outcome() === "completed";
-  return wrote && builder.fullText("text") === "" && builder.fullText("thinking") === "";
+  return wrote && builder.loss.length === 0 && builder.fullText("text") === "" && builder.fullText("thinking") === "";
 }
 
 const time = (when: Turn["start"]) => ({

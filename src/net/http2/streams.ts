@@ -6,12 +6,12 @@
 import { type Bytes, keep } from "../../core/bytes.js";
 import type { Detail, DiagnosticCode } from "../../core/diagnostic.js";
 import { type Mark, placeOf } from "../../core/mark.js";
+import { Recent } from "../../core/recent.js";
 import type { Direction, GapReason } from "../../model/exchange.js";
 import type { EndReason, LayerContext } from "../duplex.js";
 import { ExchangeEvents, placeSide } from "../exchange-open.js";
 import type { Block } from "./blocks.js";
 import { requestOf, responseOf, type SplitHeaders, splitPseudo, unseenRequest } from "./head.js";
-import { RecentIds } from "./recent-ids.js";
 import { Http2Stream } from "./stream.js";
 import { WaitingResponses } from "./waiting.js";
 
@@ -31,7 +31,7 @@ const rememberedStreams = 4096;
 export class Http2Streams {
   private readonly open = new Map<number, Http2Stream>();
   private readonly waiting: WaitingResponses;
-  private readonly closed = new RecentIds(rememberedStreams);
+  private readonly closed = new Recent<number, true>(rememberedStreams);
   /** Streams with something new since the last loss in that direction. */
   private readonly active: Record<Direction, Set<number>> = { up: new Set(), down: new Set() };
   /** Header blocks of that direction may be missing. */
@@ -294,7 +294,7 @@ export class Http2Streams {
     if (this.awaiting.delete(id)) this.unanswered++;
     this.active.up.delete(id);
     this.active.down.delete(id);
-    this.closed.add(id);
+    this.closed.set(id, true);
   }
 
   /** Frames of any stream may be missing; said once per stream until it goes on. */

@@ -10,7 +10,7 @@ import type { CursorTurn } from "../turn.js";
 import { JSON_MESSAGE, STATE } from "../types.js";
 import { hasBraces, openMessage } from "./json-messages.js";
 import { examples, type Judgement, noDownlink } from "./rule.js";
-import { agentTurn, commonPrefix, idsOf, ownSets, reachedOwn, stateAt } from "./states.js";
+import { agentTurn, commonPrefix, idsOf, ownSets, reachedOwn } from "./states.js";
 
 const short = (id: string): string => `${id.slice(0, 12)}…`;
 
@@ -53,7 +53,7 @@ function publishedTooEarly(turn: CursorTurn, checkpoint: Checkpoint, op: KvOp): 
 export function* closed(turn: CursorTurn, checkpoints: readonly Checkpoint[]): Generator<Judgement> {
   const told = new Set<string>();
   for (const [n, checkpoint] of checkpoints.entries()) {
-    const state = stateAt(turn, checkpoint);
+    const state = turn.state(checkpoint);
     const { closure, missing } = turn.services.blobs.closure(turn, state);
     const unseen = closure === "unverifiable" ? turn.services.blobs.graph.unsupplied(STATE, state) : missing;
     const fresh = unseen.filter((id) => !told.has(id));
@@ -111,8 +111,7 @@ function jsonFault(turn: CursorTurn, id: string): string {
   const { blobs } = turn.services;
   const isParsed = (blobs.graph.size(id) ?? 0) <= parsedJsonBytes;
   const message = isParsed ? openMessage(turn, id) : undefined;
-  const braces = message?.hasBraces ?? hasBraces(blobs.graph, id);
-  if (!braces) return "it does not start with { and end with }";
+  if (!hasBraces(blobs.graph, id)) return "it does not start with { and end with }";
   return message?.isJson === false ? "it does not parse" : "";
 }
 
@@ -163,10 +162,10 @@ export function* declaredLengths(turn: CursorTurn): Generator<Judgement> {
 }
 
 export function* turnsGrow(turn: CursorTurn, checkpoints: readonly Checkpoint[]): Generator<Judgement> {
-  const first = idsOf(stateAt(turn, checkpoints[0]!), "turns");
+  const first = idsOf(turn.state(checkpoints[0]!), "turns");
   let before = first;
   for (const [n, checkpoint] of checkpoints.entries()) {
-    const turns = idsOf(stateAt(turn, checkpoint), "turns");
+    const turns = idsOf(turn.state(checkpoint), "turns");
     const common = commonPrefix(before, turns);
     const ok = turns.length >= before.length && turns.length <= first.length + 1 && common >= before.length - 1;
     if (!ok) {
@@ -206,7 +205,7 @@ function summarized(turn: CursorTurn, before: Checkpoint, after: Checkpoint): bo
   );
   const summary = (checkpoint: Checkpoint) =>
     JSON.stringify(
-      ["summary", "summary_archive"].map((field) => idsOf({ list: [stateAt(turn, checkpoint)[field] ?? ""] }, "list")),
+      ["summary", "summary_archive"].map((field) => idsOf({ list: [turn.state(checkpoint)[field] ?? ""] }, "list")),
     );
   return announced || summary(before) !== summary(after);
 }
@@ -238,7 +237,7 @@ export function* runningTurnGrows(turn: CursorTurn, checkpoints: readonly Checkp
   let judged = 0;
   for (let n = 1; n < checkpoints.length; n++) {
     const [old, fresh] = [checkpoints[n - 1]!, checkpoints[n]!].map((checkpoint) =>
-      idsOf(stateAt(turn, checkpoint), "turns"),
+      idsOf(turn.state(checkpoint), "turns"),
     );
     if (old!.length !== fresh!.length || old!.at(-1) === fresh!.at(-1)) continue;
     const [before, after] = [agentTurn(turn, old!.at(-1)), agentTurn(turn, fresh!.at(-1))];
@@ -355,7 +354,7 @@ export function* lastTurnIsOwn(turn: CursorTurn): Generator<Judgement> {
     return;
   }
   const sets = ownSets(turn);
-  const id = idsOf(stateAt(turn, last), "turns").at(-1);
+  const id = idsOf(turn.state(last), "turns").at(-1);
   if (sets.size > 0 && id !== undefined && sets.has(id)) return;
   yield {
     says: [

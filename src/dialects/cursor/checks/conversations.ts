@@ -10,7 +10,7 @@ import type { CursorTurn } from "../turn.js";
 import { STATE, USER_MESSAGE } from "../types.js";
 import { neighboursOf } from "./neighbours.js";
 import type { Judgement } from "./rule.js";
-import { agentTurn, commonPrefix, firstDifference, idsOf, stateAt } from "./states.js";
+import { agentTurn, commonPrefix, firstDifference, idsOf } from "./states.js";
 
 /** The run before this one in the conversation, where both its states are whole. */
 function olderRun(turn: CursorTurn, model: CursorModel): CursorTurn | { readonly why: string } {
@@ -27,8 +27,8 @@ export function* acrossRuns(turn: CursorTurn, model: CursorModel): Generator<Jud
     yield { why: "why" in older ? older.why : "this turn has no checkpoint" };
     return;
   }
-  const before = idsOf(stateAt(older, older.checkpoints.at(-1)!), "turns");
-  const now = idsOf(stateAt(turn, first), "turns");
+  const before = idsOf(older.state(older.checkpoints.at(-1)!), "turns");
+  const now = idsOf(turn.state(first), "turns");
   const common = commonPrefix(before, now);
   // A retry or a queued message goes on with the last turn: it may be replaced.
   if (common >= before.length - (sameRun(older, turn) ? 1 : 0)) return;
@@ -53,11 +53,11 @@ export function* carriedOn(turn: CursorTurn, model: CursorModel): Generator<Judg
     yield { why: "why" in older ? older.why : "the run_request carries no state" };
     return;
   }
-  const last = stateAt(older, older.checkpoints.at(-1)!);
+  const last = older.state(older.checkpoints.at(-1)!);
   const field = firstDifference(last, state);
   if (field === null) return;
   const earlier = older.checkpoints.findLastIndex(
-    (checkpoint) => firstDifference(stateAt(older, checkpoint), state) === null,
+    (checkpoint) => firstDifference(older.state(checkpoint), state) === null,
   );
   yield {
     says: [
@@ -80,7 +80,7 @@ export function* carriedOn(turn: CursorTurn, model: CursorModel): Generator<Judg
 /** The last turn of the last checkpoint, decoded; undefined where the capture does not hold it. */
 export function lastAgentTurn(turn: CursorTurn) {
   const last = turn.checkpoints.at(-1);
-  return last === undefined ? undefined : agentTurn(turn, idsOf(stateAt(turn, last), "turns").at(-1));
+  return last === undefined ? undefined : agentTurn(turn, idsOf(turn.state(last), "turns").at(-1));
 }
 
 export function* ownRequestId(turn: CursorTurn, model: CursorModel): Generator<Judgement> {
@@ -111,7 +111,7 @@ export function* stateBefore(turn: CursorTurn): Generator<Judgement> {
     yield { why: "the user message of the last turn, or its state before, is not in the capture" };
     return;
   }
-  const now = idsOf(stateAt(turn, turn.checkpoints.at(-1)!), "turns").slice(0, -1);
+  const now = idsOf(turn.state(turn.checkpoints.at(-1)!), "turns").slice(0, -1);
   const before = idsOf(state, "turns");
   if (before.length === now.length && commonPrefix(before, now) === now.length) return;
   yield {
@@ -146,7 +146,7 @@ export function* acyclic(turn: CursorTurn, model: CursorModel): Generator<Judgem
 function findCycle(turn: CursorTurn, done: Set<string>): string | null {
   const { graph } = turn.services.blobs;
   const open = new Set<string>();
-  const stack = [{ id: "", nodes: graph.edges(STATE, stateAt(turn, turn.checkpoints.at(-1)!)), next: 0 }];
+  const stack = [{ id: "", nodes: graph.edges(STATE, turn.state(turn.checkpoints.at(-1)!)), next: 0 }];
   while (stack.length > 0) {
     const top = stack[stack.length - 1]!;
     const node = top.nodes[top.next++];

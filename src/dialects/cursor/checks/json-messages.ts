@@ -5,8 +5,6 @@ import type { BlobGraph } from "../blob-graph.js";
 import type { CursorTurn } from "../turn.js";
 
 export interface OpenedMessage {
-  /** It starts with { and ends with }. */
-  readonly hasBraces: boolean;
   /** It is UTF-8 and JSON. */
   readonly isJson: boolean;
   /** It is JSON, be it with characters that are no UTF-8. */
@@ -34,7 +32,7 @@ export function openMessage(turn: CursorTurn, id: string): OpenedMessage | undef
   return message;
 }
 
-/** Looks at the ends only: the attachments of a conversation are most of its bytes. */
+/** It starts with { and ends with }. Looks at the ends only: the attachments of a conversation are most of its bytes. */
 export function hasBraces(graph: BlobGraph, id: string): boolean {
   const size = graph.size(id) ?? 0;
   return size > 0 && graph.content(id, 0, 1)?.[0] === 0x7b && graph.content(id, size - 1, size)?.[0] === 0x7d;
@@ -47,7 +45,6 @@ function opened(bytes: Bytes): OpenedMessage {
     typeof found === "object" && found !== null ? (found as { role?: unknown; content?: unknown }) : {};
   const parts = Array.isArray(content) ? (content as ({ toolCallId?: unknown } | null)[]) : [];
   return {
-    hasBraces: bytes[0] === 0x7b && bytes.at(-1) === 0x7d,
     isJson: value !== undefined,
     parses: found !== undefined && found !== null,
     role: typeof role === "string" ? role : "",

@@ -22,10 +22,6 @@ export function idsOf(message: ProtoMessage | undefined, field: string): readonl
   );
 }
 
-export function stateAt(turn: CursorTurn, checkpoint: Checkpoint): ProtoMessage {
-  return turn.state(checkpoint);
-}
-
 const sets = new Recent<CursorTurn, ReadonlyMap<string, number>>(4);
 
 /** Ids set in this run, with the ordinal of the set frame. */
@@ -50,7 +46,7 @@ function reachedBy(turn: CursorTurn, checkpoint: Checkpoint): ReadonlySet<string
   const { graph } = turn.services.blobs;
   const sets = ownSets(turn);
   const reached = new Set<string>();
-  const queue = [...graph.edges(STATE, stateAt(turn, checkpoint))];
+  const queue = [...graph.edges(STATE, turn.state(checkpoint))];
   for (let at = 0; at < queue.length; at++) {
     const { id, target } = queue[at]!;
     if (!isBlobId(id) || !sets.has(id) || reached.has(id)) continue;

@@ -8,7 +8,7 @@ import { JSON_MESSAGE, STEP } from "../types.js";
 import { lastAgentTurn } from "./conversations.js";
 import { type OpenedMessage, openMessage } from "./json-messages.js";
 import { type CursorRule, examples, type Judgement } from "./rule.js";
-import { idsOf, ownSets, stateAt } from "./states.js";
+import { idsOf, ownSets } from "./states.js";
 
 /** Steps of the last turn that this run set, decoded; a reason where the capture does not hold them. */
 function ownSteps(turn: CursorTurn): readonly ProtoMessage[] | string {
@@ -99,7 +99,7 @@ function* answersCalls(turn: CursorTurn): Generator<Judgement> {
     return;
   }
   const sets = ownSets(turn);
-  const roots = idsOf(stateAt(turn, last), "root_prompt_messages_json");
+  const roots = idsOf(turn.state(last), "root_prompt_messages_json");
   let seen = 0;
   let asked: ReadonlySet<string> | null = null;
   for (const id of roots) {
@@ -124,7 +124,7 @@ function* answersCalls(turn: CursorTurn): Generator<Judgement> {
 function* updatePositions(turn: CursorTurn): Generator<Judgement> {
   const last = turn.checkpoints.at(-1);
   const agent = lastAgentTurn(turn);
-  const history = last === undefined ? [] : listOf(stateAt(turn, last), "communicate_update_history").filter(isMessage);
+  const history = last === undefined ? [] : listOf(turn.state(last), "communicate_update_history").filter(isMessage);
   if (last === undefined || agent === undefined || history.length === 0) {
     yield { why: "no communicate_update of a turn that the capture holds" };
     return;

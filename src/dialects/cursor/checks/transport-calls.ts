@@ -1,5 +1,4 @@
 /** Transport (protocols/cursor.md 5, T): methods, types, ids and the messages inside the frames. */
-
 import { Recent } from "../../../core/recent.js";
 import { count, plural } from "../format.js";
 import type { AppendFacts, UpItem } from "../model.js";
